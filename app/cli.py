@@ -1,0 +1,22 @@
+"""The console script: ``fastsight train data/`` is ``python -m app.train data/``."""
+
+import sys
+from importlib import import_module
+
+from app.errors import USAGE, run
+
+COMMANDS = {"train": "train a classifier and export it", "predict": "predict the class of images"}
+
+
+def main() -> int:
+    """Hand the rest of the command line to the command named first."""
+    words = sys.argv[1:]
+    if words and words[0] in COMMANDS:
+        return run(import_module(f"app.{words[0]}").main, words[1:])
+    lines = "\n".join(f"  fastsight {name:<8} {text}" for name, text in COMMANDS.items())
+    usage = f"usage: fastsight COMMAND ...\n\n{lines}\n\nfastsight COMMAND --help tells more"
+    if words and words[0] in ("-h", "--help"):
+        print(usage)
+        return 0
+    print(f"error: {'no command given' if not words else f'unknown command {words[0]!r}'}\n{usage}", file=sys.stderr)
+    return USAGE

@@ -1,0 +1,58 @@
+"""Choose the device to train on, with the reason; never one that is not there.
+
+device, reason = choose_device("auto")      # (device(type='cpu'), "no GPU was found; ...")
+"""
+
+import os
+import platform
+from typing import Any
+
+from app.errors import UsageError
+
+
+def choose_device(name: str) -> tuple[Any, str]:
+    """Return a ``torch.device`` and a sentence that says why.
+
+    Parameters
+    ----------
+    name
+        ``auto`` (a CUDA GPU, else Apple's, else the CPU), ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
+
+    Raises
+    ------
+    UsageError
+        The device named is not there.
+    """
+    import torch
+
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda"), _cuda_sentence(torch.device("cuda"))
+        if torch.backends.mps.is_available():
+            return torch.device("mps"), "Apple GPU"
+        return torch.device("cpu"), f"no GPU was found; {_cpu_sentence()}"
+    if name == "cpu":
+        return torch.device("cpu"), f"as asked; {_cpu_sentence()}"
+    if name == "mps" and torch.backends.mps.is_available():
+        return torch.device("mps"), "as asked; Apple GPU"
+    if name.partition(":")[0] == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        device = torch.device(name)
+        if (device.index or 0) < count:
+            return device, f"as asked; {_cuda_sentence(device)}"
+        raise UsageError(f"--device {name}: {count} CUDA device(s) found; use --device auto or cpu")
+    raise UsageError(f"--device {name}: not found on this machine; use --device auto or cpu")
+
+
+def _cuda_sentence(device: Any) -> str:
+    import torch
+
+    properties = torch.cuda.get_device_properties(device)
+    memory = properties.total_memory / 2**30
+    return f"{properties.name}, capability {properties.major}.{properties.minor}, {memory:.0f} GB"
+
+
+def _cpu_sentence() -> str:
+    import torch
+
+    return f"{platform.machine()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores"

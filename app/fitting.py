@@ -1,0 +1,109 @@
+"""The training itself: settle what was left open, then one or two one-cycle fits with the callbacks.
+
+settings = settle(args, spec, scan)
+outcome = fit(learn, settings, folder)
+"""
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastai.learner import Learner
+from fastai.torch_core import set_seed
+
+from app import report
+from app.rate_finder import find_rate
+from app.settings import dump
+from callbacks.best import KeepBest
+from callbacks.console import Console
+from callbacks.finite import StopOnNonFinite
+from callbacks.interrupt import Interruptible
+from callbacks.results import ResultsCSV
+from callbacks.tensorboard import TensorBoard
+from callbacks.timing import EpochTimer
+from data import Scan
+from models import Spec
+
+BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a fit ended: the best epoch's row, or None before the first; and whether it was interrupted."""
+
+    best: dict[str, Any] | None
+    interrupted: bool
+
+
+def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
+    """Every setting with the value that is used, in the form of ``args.yaml``."""
+    settings = {key: value for key, value in vars(args).items() if key not in ("config", "debug", "list_archs")}
+    recipe = spec.recipe
+    chosen = {
+        "source": args.source if scan.source == "cifar10" else str(Path(args.source).resolve()),
+        "arch": spec.arch.name,
+        "pretrained": spec.pretrained,
+        "img_size": spec.image_size,
+        "epochs": recipe.epochs,
+        "freeze_epochs": recipe.freeze_epochs,
+        "batch_size": recipe.batch_size,
+        "lr": recipe.lr[args.opt],
+        "wd": recipe.wd[args.opt],
+    }
+    always = ("source", "arch", "pretrained", "img_size")
+    settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
+    if settings["batch_size"] > len(scan.train):
+        report.warn(
+            f"batch size {settings['batch_size']} is lowered to the {len(scan.train)} training images there are"
+        )
+        settings["batch_size"] = len(scan.train)
+    if settings["freeze_epochs"] and not spec.pretrained:
+        report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
+        settings["freeze_epochs"] = 0
+    return settings
+
+
+def seed_everything(seed: int) -> None:
+    """Seed Python, NumPy and torch, and take deterministic cuDNN kernels."""
+    set_seed(seed % 2**32, reproducible=True)
+
+
+def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
+    """Train in place; the Learner ends with the weights of its best epoch.
+
+    Raises
+    ------
+    callbacks.finite.NonFiniteLoss
+        The loss became infinite or not a number.
+    """
+    best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
+    results = ResultsCSV(folder / "results.csv")
+    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt]
+    learn.remove_cb(learn.progress)  # Console takes its place
+    learn.add_cbs(ours)
+    try:
+        with interrupt.caught(), learn.no_logging():
+            if settings["lr"] == "find":
+                settings["lr"] = find_rate(learn, folder)
+                dump(folder / "args.yaml", settings)
+            _fit_phases(learn, settings)
+            best.restore()
+    finally:
+        board.close()
+        learn.remove_cbs(ours)
+    return Outcome(best.row, interrupt.requested)
+
+
+def _fit_phases(learn: Learner, settings: dict[str, Any]) -> None:
+    """fastai's fine_tune where there are pretrained weights, else one cycle for the whole network."""
+    rate, decay = settings["lr"], settings["wd"]
+    if settings["freeze_epochs"]:
+        learn.freeze()
+        learn.fit_one_cycle(settings["freeze_epochs"], rate, wd=decay, pct_start=0.99)
+        rate /= 2
+    learn.unfreeze()
+    if settings["pretrained"]:
+        learn.fit_one_cycle(settings["epochs"], slice(rate / BODY_DIVISOR, rate), wd=decay, pct_start=0.3, div=5.0)
+    else:
+        learn.fit_one_cycle(settings["epochs"], rate, wd=decay)

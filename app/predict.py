@@ -1,0 +1,85 @@
+"""Predict the class of images with an exported model; results alone on standard output.
+
+python -m app.predict model.pkl photo.jpg
+python -m app.predict model.pkl photos/ --format csv -o predictions.csv
+"""
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from app.errors import FAILURE, Parser, UsageError, positive, run
+
+EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
+
+
+def build_parser() -> Parser:
+    """The flags of ``app.predict``."""
+    parser = Parser(prog="python -m app.predict", description="Predict the class of images.", epilog=EPILOG)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="model.pkl, as app.train exports it")
+    add(
+        "images",
+        metavar="IMAGE",
+        nargs="+",
+        help="files, folders (searched to the bottom), quoted globs, or - for the bytes of one image on standard input",
+    )
+    add("--list", action="store_true", help="with -: standard input holds a path on each line")
+    add("--topk", type=positive(int), default=5, metavar="K", help="classes to show per image")
+    add("--format", choices=("table", "json", "jsonl", "csv"), default="table", help="form of the output")
+    add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    add("--batch-size", "-b", type=positive(int), default=64, metavar="N", help="images per forward pass")
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """Find the images, load the model, predict batch by batch, write."""
+    args = build_parser().parse_args(argv)
+    from app.image_arguments import collect
+    from app.prediction_formats import FORMATS, output_stream
+
+    sources = collect(args.images, listed=args.list)
+    _check_output(args.output)
+    import models
+
+    predictor = models.load(Path(args.model))
+    topk = min(args.topk, len(predictor.classes))
+    failures: list[str] = []
+    with output_stream(args.output) as stream:
+        FORMATS[args.format](_records(predictor, sources, topk, args.batch_size, failures), stream, topk)
+    if failures:
+        print(f"{len(failures)} of {len(sources)} images could not be read", file=sys.stderr)
+    return FAILURE if failures else 0
+
+
+def _records(
+    predictor: Any, sources: list[tuple[str, Path | bytes]], topk: int, batch_size: int, failures: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Predict batch by batch; an image that cannot be read is said on standard error and added to `failures`."""
+    from app.prediction_formats import record
+    from data import ImageError, read_image
+
+    def readable() -> Iterator[tuple[str, Any]]:
+        for name, source in sources:
+            try:
+                yield name, read_image(source)
+            except ImageError as error:
+                failures.append(name)
+                print(f"error: {error}", file=sys.stderr)
+
+    pairs = readable()
+    while batch := list(islice(pairs, batch_size)):
+        rows = predictor.probabilities([image for _, image in batch]).tolist()
+        for (name, _), row in zip(batch, rows):
+            yield record(name, predictor.classes, row, topk)
+
+
+def _check_output(output: str | None) -> None:
+    if output is not None and not Path(output).absolute().parent.is_dir():
+        raise UsageError(f"--output {output}: the folder {Path(output).parent} does not exist")
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

@@ -1,0 +1,89 @@
+"""What ``app.train`` says, and what it writes into the run folder beside the callbacks' files.
+
+Talk goes to standard error; results (the epochs' rows, the end) to standard output.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.run_folder import versions, write_environment
+from app.settings import dump
+from data import Scan
+from models import Spec
+
+SAID_PACKAGES = ("python", "fastai", "torch", "torchvision", "timm")
+
+
+def say(text: str) -> None:
+    """One line of talk."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """One line that the user should not miss."""
+    say(f"warning: {text}")
+
+
+def say_versions() -> None:
+    """The versions that matter when two runs differ."""
+    found = versions()
+    say(", ".join(f"{name} {found[name]}" for name in SAID_PACKAGES if name in found))
+
+
+def say_scan(scan: Scan) -> None:
+    """What the source holds."""
+    names = ", ".join(scan.classes[:10]) + (", ..." if len(scan.classes) > 10 else "")
+    say(f"data: {scan.source} ({scan.layout}): {len(scan.train)} training and {len(scan.valid)} validation images")
+    say(f"classes: {len(scan.classes)} ({names})")
+    for notice in scan.notices:
+        warn(notice)
+
+
+def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
+    """What is trained, and how."""
+    weights = "pretrained" if spec.pretrained else "from scratch"
+    rate = settings["lr"]
+    epochs = (
+        f"{settings['freeze_epochs']} frozen + {settings['epochs']}"
+        if settings["freeze_epochs"]
+        else settings["epochs"]
+    )
+    say(f"model: {spec.arch.name} ({weights}) at {spec.image_size} px")
+    say(
+        f"training: {epochs} epochs, batch size {settings['batch_size']}, {settings['opt']}, "
+        f"learning rate {rate}, weight decay {settings['wd']}, seed {settings['seed']}"
+    )
+
+
+def write_run(folder: Path, settings: dict[str, Any], device: Any, reason: str) -> None:
+    """Write ``args.yaml`` and ``environment.json``."""
+    dump(folder / "args.yaml", settings)
+    write_environment(folder, str(device), reason)
+
+
+def copy_export(model: Path, export: Path) -> None:
+    """Copy the run's model to where the user wants it; complete or not at all."""
+    export.parent.mkdir(parents=True, exist_ok=True)
+    partial = export.with_name(f".{export.name}.{os.getpid()}.partial")
+    try:
+        shutil.copyfile(model, partial)
+        os.replace(partial, export)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def say_interrupted(folder: Path) -> None:
+    """What was saved of an interrupted run."""
+    say(f"interrupted: what was learned is in {folder / 'model.pkl'}")
+
+
+def say_end(scan: Scan, folder: Path, export: Path, output: Path, best: dict[str, Any], seconds: float) -> None:
+    """The result, and what to run next."""
+    sample = scan.valid[0].source
+    print(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
+    print(f"model: {export} (also {folder / 'model.pkl'})")
+    print(f"predict: python -m app.predict {export} {sample if isinstance(sample, Path) else 'IMAGE'}")
+    print(f"dashboard: tensorboard --logdir {output}")

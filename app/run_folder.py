@@ -1,0 +1,79 @@
+"""Where a run writes: a new folder each time, and never inside the data set.
+
+folder = new_run_folder(Path("runs"), "resnet20_cifar", 32, "first try")
+# runs/20260102-030405-resnet20_cifar-32-first-try/
+"""
+
+import json
+import os
+import platform
+import re
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from app.errors import UsageError
+
+PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", "tensorboard", "pillow", "numpy")
+ATTEMPTS = 100  # runs that start within one second
+
+
+def check_outputs(source: str, output: Path, export: Path) -> None:
+    """Refuse, before anything is read, what could not be written at the end.
+
+    Raises
+    ------
+    UsageError
+        The run folder or the export would lie inside the data set, or cannot be written.
+    """
+    for flag, path in (("--output", output), ("--export", export)):
+        if Path(source).is_dir() and _inside(path, Path(source)):
+            raise UsageError(
+                f"{flag} {path} lies inside the data set {source}: nothing is written there, choose another"
+            )
+    if export.is_dir():
+        raise UsageError(f"--export {export} is a folder: give a file name such as {export / 'model.pkl'}")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"--output {output} is a file: give a folder")
+    for flag, path in (("--output", output), ("--export", export.parent)):
+        existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+        if not (existing.is_dir() and os.access(existing, os.W_OK)):
+            raise UsageError(f"{flag}: {existing} cannot be written: choose another place")
+
+
+def new_run_folder(output: Path, arch: str, size: int, name: str | None) -> Path:
+    """Make ``<output>/<time>-<arch>-<size>[-name]``, which did not exist before."""
+    parts = [time.strftime("%Y%m%d-%H%M%S"), _plain(arch), str(size), *([_plain(name)] if name else [])]
+    for attempt in range(ATTEMPTS):
+        folder = output / "-".join(parts + ([str(attempt + 1)] if attempt else []))
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise UsageError(f"--output {output}: {ATTEMPTS} runs of this second exist already")
+
+
+def versions() -> dict[str, str]:
+    """The versions of what a run depends on, without importing any of it."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def write_environment(folder: Path, device: str, reason: str) -> None:
+    """Write ``environment.json``: versions, platform, the device and why it was taken."""
+    content = {"versions": versions(), "platform": platform.platform(), "device": device, "device_reason": reason}
+    (folder / "environment.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^\w.]+", "-", text).strip("-") or "run"

@@ -1,0 +1,82 @@
+"""Flags and a settings file, checked by the same parser: flags win over the file.
+
+    args = parse(parser, sys.argv[1:])          # understands --config FILE.yaml
+
+Every key of the file is a flag's long name with underscores; every run folder's ``args.yaml`` is one.
+"""
+
+import argparse
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from app.errors import UsageError
+
+NOT_SETTINGS = ("help", "config", "debug", "list_archs")
+
+
+def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+    """Parse `argv`, with the values of ``--config`` underneath.
+
+    Raises
+    ------
+    UsageError
+        A bad flag; or a settings file that is missing, no mapping, or has an unknown key or a bad value.
+    """
+    args = parser.parse_args(argv)
+    if args.config is None:
+        return args
+    path = Path(args.config)
+    values = _read(path)
+    actions = {action.dest: action for action in parser._actions if action.dest not in NOT_SETTINGS}
+    for key in values:
+        if key not in actions:
+            close = get_close_matches(str(key), actions, n=1)
+            raise UsageError(f"{path}: unknown key {key!r}" + (f", did you mean {close[0]!r}?" if close else ""))
+    flags = [
+        token for key, value in values.items() if actions[key].option_strings for token in _tokens(actions[key], value)
+    ]
+    try:
+        parser.parse_args(flags)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    args = parser.parse_args(flags + argv)
+    for action in actions.values():  # a positional argument cannot be given twice
+        if not action.option_strings and getattr(args, action.dest) is None:
+            setattr(args, action.dest, values.get(action.dest))
+    return args
+
+
+def dump(path: Path, settings: dict[str, Any]) -> None:
+    """Write `settings` as a file that ``--config`` takes."""
+    import yaml
+
+    path.write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import yaml  # here, since --help has to be quick
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"--config {path}: no such file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UsageError(f"{path} holds no settings: expected lines such as 'epochs: 5'")
+    return values
+
+
+def _tokens(action: argparse.Action, value: Any) -> list[str]:
+    """The command-line words that mean `value`; None means the default."""
+    flag = action.option_strings[-1] if len(action.option_strings[0]) == 2 else action.option_strings[0]
+    if value is None:
+        return []
+    if isinstance(action, argparse.BooleanOptionalAction):
+        if not isinstance(value, bool):
+            raise UsageError(f"{action.dest}: expected true or false, not {value!r}")
+        return [flag if value else action.option_strings[1]]
+    return [f"{flag}={value}"]

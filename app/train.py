@@ -1,0 +1,69 @@
+"""Train an image classifier and export it.
+
+python -m app.train data/
+python -m app.train cifar10 --arch resnet18_cifar --epochs 10
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from app.errors import INTERRUPTED, UsageError, run
+from app.settings import parse
+from app.train_args import build_parser
+
+
+def main(argv: list[str]) -> int:
+    """Settings, device, scan, spec, loaders, learner, callbacks, fit, report: one after the other."""
+    args = parse(build_parser(), argv)
+    if args.list_archs:
+        return _list_archs(args.list_archs)
+    if args.source is None:
+        raise UsageError("SOURCE is missing: give a folder of images, or cifar10")
+    started = time.perf_counter()
+    from app.run_folder import check_outputs, new_run_folder
+
+    check_outputs(args.source, Path(args.output), Path(args.export))
+    import data
+    import models
+    from app import fitting, report
+    from app.device import choose_device
+
+    report.say_versions()
+    device, reason = choose_device(args.device)
+    report.say(f"device: {device} ({reason})")
+    scan = data.scan(args.source, valid_pct=args.valid_pct, limit=args.limit, seed=args.seed, data_dir=args.data_dir)
+    report.say_scan(scan)
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
+    settings = fitting.settle(args, spec, scan)
+    report.say_spec(spec, settings)
+    fitting.seed_everything(args.seed)
+    loaders = data.loaders(
+        scan, spec, batch_size=settings["batch_size"], workers=args.workers, device=device, aug_mult=args.aug_mult
+    )
+    folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
+    report.say(f"run folder: {folder}")
+    learn = models.learner(loaders, spec, path=folder, opt=args.opt)
+    report.write_run(folder, settings, device, reason)
+    outcome = fitting.fit(learn, settings, folder)
+    models.export(learn, spec, folder / "model.pkl")
+    if outcome.interrupted:
+        report.say_interrupted(folder)
+        return INTERRUPTED
+    report.copy_export(folder / "model.pkl", Path(args.export))
+    report.say_end(scan, folder, Path(args.export), Path(args.output), outcome.best, time.perf_counter() - started)
+    return 0
+
+
+def _list_archs(pattern: str) -> int:
+    from models.architectures import names
+
+    found = names(pattern)
+    if not found:
+        raise UsageError(f"--list-archs {pattern}: no architecture matches")
+    print("\n".join(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

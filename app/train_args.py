@@ -1,0 +1,143 @@
+"""The flags of ``app.train``, checked before anything heavy is imported.
+
+args = parse(build_parser(), ["data/", "--epochs", "3"])
+"""
+
+import argparse
+
+from app.errors import Parser, positive
+
+
+def build_parser() -> Parser:
+    """The parser; a default of None means: chosen for the architecture, the images or the machine."""
+    parser = Parser(
+        prog="python -m app.train",
+        description="Train an image classifier on a folder of images, or on cifar10, and export model.pkl.",
+        epilog="example: python -m app.train photos/ --epochs 5 --batch-size 16",
+    )
+    add = parser.add_argument
+    add(
+        "source",
+        nargs="?",
+        metavar="SOURCE",
+        help="a folder (train/ and valid/, or one folder per class), or cifar10",
+    )
+    add("--config", metavar="FILE.yaml", help="settings file; flags win over it")
+
+    add = parser.add_argument_group("model").add_argument
+    add(
+        "--arch",
+        "-m",
+        default="auto",
+        metavar="NAME",
+        help="torchvision or timm name, one of ours, or package.module:callable",
+    )
+    add("--list-archs", nargs="?", const="*", metavar="PATTERN", help="print the names of architectures and stop")
+    add("--pretrained", action=argparse.BooleanOptionalAction, default=True, help="start from published weights")
+    add(
+        "--img-size",
+        "--imgsz",
+        type=positive(int),
+        metavar="PIXELS",
+        help="side of the square the network sees (default: chosen)",
+    )
+
+    add = parser.add_argument_group("training").add_argument
+    add(
+        "--epochs",
+        type=positive(int),
+        metavar="N",
+        help="epochs with the whole network trained (default: by architecture)",
+    )
+    add(
+        "--freeze-epochs",
+        type=positive(int, zero=True),
+        metavar="N",
+        help="epochs before them with only the head trained (default: by architecture)",
+    )
+    add("--batch-size", "-b", type=_batch_size, metavar="N", help="images per step (default: by architecture)")
+    add(
+        "--lr",
+        type=_learning_rate,
+        metavar="RATE",
+        help="peak learning rate, or 'find' for the finder's suggestion (default: by architecture)",
+    )
+    add("--wd", type=positive(float, zero=True), metavar="DECAY", help="weight decay (default: by architecture)")
+    add("--opt", choices=("adam", "sgd"), default="adam", help="optimizer")
+    add(
+        "--aug-mult",
+        type=positive(float, zero=True),
+        default=1.0,
+        metavar="X",
+        help="strength of augmentation, 0 for none",
+    )
+    add("--seed", type=int, default=42, help="seed of every random choice")
+
+    add = parser.add_argument_group("data").add_argument
+    add(
+        "--valid-pct",
+        type=_share,
+        default=0.2,
+        metavar="SHARE",
+        help="share drawn for validation where the folder has no split",
+    )
+    add(
+        "--limit",
+        type=positive(int),
+        metavar="N",
+        help="images per split at most, classes in proportion (default: all)",
+    )
+    add(
+        "--data-dir",
+        metavar="DIR",
+        help="for cifar10: where its archive or unpacked batches lie (default: a cache folder)",
+    )
+    add(
+        "--workers",
+        "-j",
+        type=positive(int, zero=True),
+        metavar="N",
+        help="processes that read images (default: chosen)",
+    )
+
+    add = parser.add_argument_group("machine and output").add_argument
+    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N or mps")
+    add("--output", default="runs", metavar="DIR", help="folder of run folders")
+    add("--name", help="added to the run folder's name")
+    add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
+    return parser
+
+
+def _batch_size(text: str) -> int:
+    value = int(text)
+    if value < 2:
+        raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")
+    return value
+
+
+_batch_size.__name__ = "int"
+
+
+def _learning_rate(text: str) -> float | str:
+    if text == "find":
+        return text
+    try:
+        return positive(float)(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'find'") from None
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+_share.__name__ = "float"
+
+
+def _device(text: str) -> str:
+    if text in ("auto", "cpu", "cuda", "mps") or (text.startswith("cuda:") and text[5:].isdigit()):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps")

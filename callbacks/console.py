@@ -1,0 +1,58 @@
+"""A row per epoch on standard output, and a progress bar while it runs, on a terminal's standard error.
+
+learn.fine_tune(3, cbs=[EpochTimer(), Console()])
+"""
+
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from callbacks.timing import RowCallback
+
+HEADER = "epoch  phase     train_loss  valid_loss  accuracy  train_s  valid_s  images/s"
+
+
+class Console(RowCallback):
+    """Needs `callbacks.timing.EpochTimer` on the same Learner; replaces fastai's ProgressCallback."""
+
+    def __init__(self):
+        self._bar, self._headed = None, False
+
+    def before_fit(self):
+        self.run = not (hasattr(self.learn, "lr_finder") or hasattr(self.learn, "gather_preds"))
+
+    def before_train(self):
+        self._open("train")
+
+    def before_validate(self):
+        self._open("valid")
+
+    def after_batch(self):
+        self._bar.update()
+
+    def after_train(self):
+        self._bar.close()
+
+    def after_validate(self):
+        self._bar.close()
+
+    def after_cancel_fit(self):
+        if self._bar is not None:
+            self._bar.close()
+
+    def on_row(self, row: dict[str, Any]) -> None:
+        if not self._headed:
+            print(HEADER)
+            self._headed = True
+        print(
+            f"{row['epoch']:>5}  {row['phase']:<8}  {row['train_loss']:>10.4f}  {row['valid_loss']:>10.4f}  "
+            f"{row['accuracy']:>8.4f}  {row['train_seconds']:>7.1f}  {row['valid_seconds']:>7.1f}  "
+            f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}",
+            flush=True,
+        )
+
+    def _open(self, part: str) -> None:
+        label = f"epoch {self.learn.epoch_timer.run_epoch} {part}"
+        # disable=None: no bar where standard error is not a terminal
+        self._bar = tqdm(total=len(self.dl), desc=label, file=sys.stderr, leave=False, disable=None, unit="batch")

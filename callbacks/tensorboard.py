@@ -1,0 +1,52 @@
+"""Write the epochs' timings, losses and metrics to TensorBoard: one writer and one growing step a run.
+
+    learn.fine_tune(3, cbs=[EpochTimer(), TensorBoard("runs/today")])
+    # tensorboard --logdir runs
+
+Tags that end in ``_epoch`` or stand under ``valid/`` count epochs; ``train/loss`` counts steps.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+from callbacks.timing import RowCallback
+
+STEPS_BETWEEN_LOSSES = 10  # reading a loss waits for the device
+EPOCH_TAGS = {
+    "train_seconds": "time/train_epoch",
+    "valid_seconds": "time/valid_epoch",
+    "images_per_second": "throughput/train",
+    "train_loss": "train/loss_epoch",
+    "valid_loss": "valid/loss",
+    "accuracy": "valid/accuracy",
+}
+
+
+class TensorBoard(RowCallback):
+    """Needs `callbacks.timing.EpochTimer` on the same Learner. `close` writes what is buffered."""
+
+    run_valid = False
+
+    def __init__(self, folder: str | Path):
+        self.writer = SummaryWriter(str(folder))
+
+    def before_fit(self):
+        self.run = not hasattr(self.learn, "lr_finder")
+
+    def after_batch(self):
+        timer = self.learn.epoch_timer
+        if timer.run_step % STEPS_BETWEEN_LOSSES == 0:
+            self.writer.add_scalar("train/loss", self.learn.smooth_loss.item(), timer.run_step)
+            self.writer.add_scalar("train/lr", self.opt.hypers[-1]["lr"], timer.run_step)
+
+    def on_row(self, row: dict[str, Any]) -> None:
+        for column, tag in EPOCH_TAGS.items():
+            if column in row:
+                self.writer.add_scalar(tag, row[column], row["epoch"])
+        self.writer.add_scalar("time/warmup_epoch", float(row["warmup"]), row["epoch"])
+
+    def close(self) -> None:
+        """Flush and close the event file; safe to call twice."""
+        self.writer.close()

@@ -1,0 +1,90 @@
+"""What a network wants, settled before any image is loaded: size, statistics, and training defaults.
+
+chosen = spec("auto", scan)
+chosen.arch.name, chosen.image_size, chosen.recipe.epochs
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from models.architectures import Architecture, find, stats_and_size
+
+SMALL_SIDE = 64  # px; images up to here get a network that looks at 32 px
+SMALL_SIZE = 32
+AUTO_SMALL, AUTO_LARGE = "resnet20_cifar", "tf_efficientnet_lite0"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Training defaults. ``lr`` is the peak of the one-cycle schedule, by optimizer."""
+
+    epochs: int
+    freeze_epochs: int
+    batch_size: int
+    lr: dict[str, float]
+    wd: dict[str, float]
+
+
+# One line per kind of architecture: the numbers to change when a kind trains badly.
+RECIPES = {
+    "cifar": Recipe(12, 0, 64, {"adam": 4e-3, "sgd": 0.1}, {"adam": 1e-2, "sgd": 5e-4}),
+    "pretrained": Recipe(3, 1, 32, {"adam": 2e-3, "sgd": 2e-2}, {"adam": 1e-2, "sgd": 1e-4}),
+    "scratch": Recipe(20, 0, 32, {"adam": 1e-3, "sgd": 5e-2}, {"adam": 1e-2, "sgd": 5e-4}),
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What the data are made into and the network is built from.
+
+    ``image_size`` is the side in pixels of the square the network sees; ``mean`` and ``std`` are per
+    channel for values in [0, 1]; ``classes`` are the names of the outputs, in their order.
+    """
+
+    arch: Architecture
+    pretrained: bool
+    image_size: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    classes: tuple[str, ...]
+    recipe: Recipe
+
+
+def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: bool = True) -> Spec:
+    """Settle what `arch` wants for the images that `scan` found.
+
+    Parameters
+    ----------
+    arch
+        A name (`models.architectures.find`), or ``auto``: a small residual network for images up to 64
+        pixels, else a pretrained EfficientNet-Lite0, whose weights are installed with the project.
+    scan
+        Any object with ``side`` (pixels), ``classes`` and ``stats`` (mean and deviation, or None).
+    image_size
+        Pixels; None takes 32 for images up to 64 pixels, else the architecture's own.
+    pretrained
+        Start from published weights where the architecture has any.
+
+    Raises
+    ------
+    ModelError
+        Unknown architecture.
+    """
+    small = scan.side <= SMALL_SIDE
+    if arch == "auto":
+        arch = AUTO_SMALL if small else AUTO_LARGE
+    found = find(arch)
+    mean, std, size = stats_and_size(found)
+    pretrained = pretrained and found.family in ("torchvision", "timm")
+    if not pretrained and scan.stats is not None:
+        mean, std = scan.stats  # weights from elsewhere tie a network to its own statistics; none do here
+    kind = "cifar" if found.family == "cifar" else "pretrained" if pretrained else "scratch"
+    return Spec(
+        arch=found,
+        pretrained=pretrained,
+        image_size=image_size or (SMALL_SIZE if small else size),
+        mean=tuple(mean),
+        std=tuple(std),
+        classes=tuple(scan.classes),
+        recipe=RECIPES[kind],
+    )
