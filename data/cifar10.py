@@ -1,40 +1,25 @@
-"""CIFAR-10 as arrays: from a folder, from its archive, or downloaded once into the user's cache.
+"""CIFAR-10 as arrays, every file checked.
 
     from data.cifar10 import load_cifar10
     cifar = load_cifar10()                      # or load_cifar10(Path("my-cifar"))
     cifar.train_images.shape                    # (50000, 32, 32, 3)
 
-Nothing is unpacked: batches go from the archive into memory, so no half-unpacked folder can be
-taken for whole. A download must have the official md5. A user's own files are judged by contents
-alone (gzip's checksum, shapes, labels, images per class), so a repacked data set loads too; every
-pickle, official or not, goes through `data.safe_pickle`.
+Files are judged by their contents alone (shapes, labels, images per class), so a repacked data set
+loads too; every pickle, official or not, goes through `data.safe_pickle`.
 """
 
-import gzip
-import os
-import socket
-import tarfile
-import tempfile
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 
+from data.cifar10_files import BATCHES, FILES, META, find_source, read_files
 from data.errors import DataError
 from data.safe_pickle import load_pickle
 
-ARCHIVE = "cifar-10-python.tar.gz"
-FOLDER = "cifar-10-batches-py"
-META = "batches.meta"
-BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
-FILES = (META, *BATCHES)
 BATCH_ROWS = 10_000
 TRAIN_ROWS = 5 * BATCH_ROWS
 CLASSES = 10
-STALL_SECONDS = 30  # a download waits this long for the next bytes; Python's default is for ever
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +40,18 @@ def load_cifar10(data_dir: Path | None = None) -> Cifar10:
     ----------
     data_dir : Path, optional
         Holds ``cifar-10-python.tar.gz`` or ``cifar-10-batches-py/``, or is that folder; it is only
-        read. By default the archive is kept in `cache_dir`, and downloaded when it is not there.
+        read. By default the archive is kept in the user's cache folder, and downloaded when it is not there.
 
     Raises
     ------
     DataError
         When nothing is found, the download fails, or a file is damaged; the message names it.
     """
-    source = _fetched() if data_dir is None else _found(Path(data_dir))
+    source = find_source(data_dir)
     images = np.empty((TRAIN_ROWS + BATCH_ROWS, 32, 32, 3), np.uint8)
     labels = np.empty(TRAIN_ROWS + BATCH_ROWS, np.int64)
     classes, missing = [], set(FILES)
-    for name, blob in _folder_files(source) if source.is_dir() else _archive_files(source):
+    for name, blob in read_files(source):
         if name == META:
             classes = _class_names(blob, f"{source / name}")
         else:
@@ -80,84 +65,6 @@ def load_cifar10(data_dir: Path | None = None) -> Cifar10:
     _check_counts(labels[train], classes, f"{source}: the training set")
     _check_counts(labels[valid], classes, f"{source}: the test set")
     return Cifar10(images[train], labels[train], images[valid], labels[valid], classes)
-
-
-def cache_dir() -> Path:
-    """Where the downloaded archive is kept: ``fastsight/cifar10`` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fastsight", "cifar10")
-
-
-def _found(data_dir: Path) -> Path:
-    """Where under `data_dir` the files are: whole folder, else archive, else part of a folder."""
-    archive = data_dir / ARCHIVE
-    folders = {f: sum((f / n).is_file() for n in FILES) for f in (data_dir / FOLDER, data_dir)}
-    folder = max(folders, key=folders.get)
-    if folders[folder] < len(FILES) and archive.is_file():
-        return archive
-    if folders[folder] == 0:
-        raise DataError(
-            f"{data_dir}: no CIFAR-10 here; expected {ARCHIVE}, or the folder {FOLDER} (or to be "
-            f"that folder) with {', '.join(FILES)}"
-        )
-    return folder
-
-
-def _fetched() -> Path:
-    """The archive in the cache, with the official md5: kept from before, or downloaded now."""
-    # Here, as torchvision imports torch, which takes seconds.
-    from torchvision.datasets import CIFAR10
-    from torchvision.datasets.utils import calculate_md5, check_integrity, download_url
-
-    archive, advice, old_timeout = cache_dir() / ARCHIVE, "", socket.getdefaulttimeout()
-    try:
-        if check_integrity(archive, CIFAR10.tgz_md5):
-            return archive
-        if archive.is_file():
-            md5 = calculate_md5(archive)
-            advice = f"{archive} is damaged (md5 {md5}, not {CIFAR10.tgz_md5}) and "
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        socket.setdefaulttimeout(STALL_SECONDS)
-        # Renamed once it is whole, so that an interrupted or a second run never meets a part of it.
-        with tempfile.TemporaryDirectory(prefix="download-", dir=archive.parent) as folder:
-            download_url(CIFAR10.url, folder, ARCHIVE, CIFAR10.tgz_md5)
-            os.replace(Path(folder, ARCHIVE), archive)
-    except (OSError, HTTPException, RuntimeError) as error:
-        # RuntimeError is torchvision's, for the md5: "File not found or corrupted."
-        damaged = isinstance(error, RuntimeError)
-        reason = f"what came has not the md5 {CIFAR10.tgz_md5}" if damaged else str(error)
-        raise DataError(
-            f"{advice}CIFAR-10 could not be downloaded ({' '.join(reason.split())}): run again "
-            f"with a network, put {ARCHIVE} into {archive.parent}, or give its folder as --data-dir"
-        ) from error
-    finally:
-        socket.setdefaulttimeout(old_timeout)
-    return archive
-
-
-def _folder_files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for path in (folder / name for name in FILES):
-        if path.is_file():
-            try:
-                yield path.name, path.read_bytes()
-            except OSError as error:
-                raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def _archive_files(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield files in the archive's own order, in one pass: going back would mean unzipping anew."""
-    try:
-        with gzip.open(archive) as stream:
-            with tarfile.open(fileobj=stream, mode="r|") as tar:
-                for member in tar:
-                    name = PurePosixPath(member.name).name
-                    if member.isfile() and name in FILES:
-                        yield name, tar.extractfile(member).read()
-            while stream.read(1 << 20):  # to the end, where gzip's checksum is compared
-                pass
-    except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
-        raise DataError(f"{archive}: truncated or damaged ({error}); delete it and get it again") from error
-    except OSError as error:
-        raise DataError(f"{archive}: cannot be read ({error.strerror})") from error
 
 
 def _values(blob: bytes, source: str, *keys: str) -> list[object]:

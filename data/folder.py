@@ -27,12 +27,14 @@ class Layout:
     """What a folder holds, by name alone.
 
     ``splits`` maps "train", and "valid" where there is one, to the files of each class, sorted.
-    ``sentence`` describes the layout; ``notices`` are what the user should hear about.
+    ``sentence`` describes the layout; ``notices`` are what the user should hear about; ``skipped`` are
+    the files left out, each with its reason.
     """
 
-    splits: dict[str, Classes]
-    sentence: str
+    splits: dict[str, Classes] = field(default_factory=dict)
+    sentence: str = "one folder per class"
     notices: list[str] = field(default_factory=list)
+    skipped: list[tuple[Path, str]] = field(default_factory=list)
 
 
 def find_layout(root: Path) -> Layout:
@@ -50,51 +52,88 @@ def find_layout(root: Path) -> Layout:
     folders = {path.name.lower(): path for path in _folders(root)}
     train = folders.get("train")
     valid = next((folders[name] for name in VALID_NAMES if name in folders), None)
-    notices: list[str] = []
-    if train is None:
+    layout = Layout()
+    if train is None or _is_class(train, folders):
         if valid is not None and any(_folders(valid)):
             raise DataError(f"{root} has {valid.name}/ but no train/: {EXPECTED}")
-        return Layout({"train": _classes(root, notices)}, "one folder per class", notices)
-    splits = {"train": _classes(train, notices)}
-    sentence = f"{train.name}/ alone"
+        if wrapped := _wrapped(root):
+            raise DataError(f"{root}: the classes lie one folder further down, give {wrapped} ({EXPECTED})")
+        layout.splits["train"] = _classes(root, layout)
+        return layout
+    layout.splits["train"] = _classes(train, layout)
+    layout.sentence = f"{train.name}/ alone"
     if valid is not None:
-        splits["valid"] = _classes(valid, notices)
-        sentence = f"{train.name}/ and {valid.name}/"
-    return Layout(splits, sentence, notices)
+        layout.splits["valid"] = _classes(valid, layout)
+        layout.sentence = f"{train.name}/ and {valid.name}/"
+    return layout
 
 
 def image_files(folder: Path) -> list[Path]:
     """All image files below `folder`, by suffix, sorted; hidden files and folders are left out."""
-    found, seen = [], set()
+    return [path for path in _files(folder) if _may_be_image(path.name)]
+
+
+def _files(folder: Path) -> list[Path]:
+    # A link to a folder that holds this one would bring in the other classes, or be followed for ever.
+    seen = {str(path) for path in Path(os.path.realpath(folder)).parents}
+    found = []
     for parent, folders, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(parent)
-        if real in seen:  # a link that leads back up would be followed for ever
+        if real in seen:
             folders.clear()
             continue
         seen.add(real)
-        folders[:] = [name for name in folders if not _ignored(name)]
-        found += [Path(parent, name) for name in files if _may_be_image(name)]
+        folders[:] = sorted(name for name in folders if not _ignored(name))
+        found += [Path(parent, name) for name in files if not _is_junk(name)]
     return sorted(found)
 
 
-def _classes(folder: Path, notices: list[str]) -> Classes:
+def _classes(folder: Path, layout: Layout) -> Classes:
+    """The image files of each class; what is left out goes into the layout's notices and skipped files."""
     classes: Classes = {}
+    others: list[Path] = []
     for path in sorted(folder.iterdir()):
         if path.name in NEVER_CLASSES and path.is_dir():
-            notices.append(f"{path}/ is not a class: ignored")
+            layout.notices.append(f"{path}/ is not a class: ignored")
     for path in _folders(folder):
-        if files := image_files(path):
-            classes[path.name] = files
+        files = _files(path)
+        others += [file for file in files if not _may_be_image(file.name)]
+        if images := [file for file in files if _may_be_image(file.name)]:
+            classes[path.name] = images
         else:
-            notices.append(f"{path}/ holds no images: not a class")
-    loose = sum(_may_be_image(path.name) for path in folder.iterdir() if path.is_file())
+            layout.notices.append(f"{path}/ holds no images{_among(files)}: not a class")
+    loose = [path for path in sorted(folder.iterdir()) if path.is_file() and _may_be_image(path.name)]
     if not classes:
         if loose:
-            raise DataError(f"{loose} images lie directly in {folder}: {EXPECTED}")
+            raise DataError(f"{len(loose)} images lie directly in {folder}: {EXPECTED}")
         raise DataError(f"no images found in {folder}{_hint(folder)}: {EXPECTED}")
     if loose:
-        notices.append(f"{loose} images directly in {folder} belong to no class: ignored")
+        layout.notices.append(f"{len(loose)} images directly in {folder} belong to no class: ignored")
+        layout.skipped += [(path, "directly in the folder of classes") for path in loose]
+    if others:
+        layout.notices.append(f"{len(others)} file(s) without an image's suffix left out, the first {others[0]}")
+        layout.skipped += [(path, f"{path.suffix or 'no suffix'}: not that of an image") for path in others]
     return classes
+
+
+def _is_class(train: Path, folders: dict[str, Path]) -> bool:
+    """Whether the folder named train holds images of trains: it has no folders, and stands beside other classes."""
+    others = set(folders) - {"train"}
+    return bool(others) and others.isdisjoint(VALID_NAMES) and not any(_folders(train))
+
+
+def _wrapped(root: Path) -> Path | None:
+    """The folder in `root`, as unpacking an archive makes it, that is itself laid out as a data set."""
+    folders = _folders(root)
+    for path in folders:
+        inner = {child.name.lower(): child for child in _folders(path)}
+        if "train" in inner and any(_folders(inner["train"])):
+            return path
+    return folders[0] if len(folders) == 1 and len(_folders(folders[0])) > 1 else None
+
+
+def _among(files: list[Path]) -> str:
+    return f" among its {len(files)} file(s), the first {files[0].name}" if files else ""
 
 
 def _hint(folder: Path) -> str:
@@ -110,7 +149,9 @@ def _ignored(name: str) -> bool:
     return name.startswith(".") or name in NEVER_CLASSES
 
 
+def _is_junk(name: str) -> bool:
+    return name.startswith(".") or name.lower() in JUNK_FILES
+
+
 def _may_be_image(name: str) -> bool:
-    if name.startswith(".") or name.lower() in JUNK_FILES:
-        return False
-    return os.path.splitext(name)[1].lower() in SUFFIXES
+    return not _is_junk(name) and os.path.splitext(name)[1].lower() in SUFFIXES

@@ -3,26 +3,40 @@
     image = read_image("photo.jpg")             # PIL.Image, mode RGB, upright
 
 The result is what a viewer shows: EXIF orientation applied, transparency on white, sixteen bits scaled
-to eight. An ICC profile is left alone: the numbers in the file are the numbers the network sees.
+to eight (see ``data/convert.py``). An ICC profile is left alone: the numbers in the file are the numbers
+the network sees. HEIC photos are read where ``pillow-heif`` is installed.
 """
 
+import errno
 import io
+import os
+import stat
 import warnings
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
+from data.convert import PixelError, to_rgb
 from data.errors import ImageError
 
+try:
+    from pillow_heif import register_heif_opener
+except ImportError:
+    pass
+else:
+    register_heif_opener()
+
 # Pillow also opens vector formats by calling Ghostscript; a photo named .jpg must never get there.
-RASTER = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+RASTER = ("AVIF", "BMP", "GIF", "HEIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
 Image.init()  # registers the plug-ins; which of them there are depends on how Pillow was built
 FORMATS = tuple(name for name in RASTER if name in Image.OPEN)
 # Our own list, so that a data set has the same images on every machine (MIME tables differ).
 _SUFFIXES = ".avif .bmp .gif .heic .heif .jfif .jp2 .jpe .jpeg .jpg .mpo .pgm .png .ppm .tga .tif .tiff .webp"
 SUFFIXES = frozenset(_SUFFIXES.split())
-SIXTEEN_TO_EIGHT_BITS = 257  # 65535 / 255
+HEIC_SUFFIXES = (".heic", ".heif")
+HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")  # bytes 8 to 12
+HEAD = 32  # bytes that tell a kind of file
 
 # Corrupt EXIF blocks and palette transparency make Pillow warn at every image: noise here. Set once and
 # for the whole process, since `warnings.catch_warnings` is not safe in threads.
@@ -48,14 +62,14 @@ def read_image(source: Source) -> Image.Image:
     ------
     ImageError
         The file is missing, empty, not an image of a known format, damaged, or too large to be
-        decoded safely (Pillow's decompression limit stays on).
+        decoded safely (Pillow's decompression limit stays on); or its pixels have no known white.
     """
     if isinstance(source, np.ndarray):
-        return Image.fromarray(source)
+        return _from_array(source)
     try:
         with _open(source) as image:
             image.load()
-            return _to_rgb(ImageOps.exif_transpose(image))
+            return to_rgb(image)
     except Exception as error:  # Pillow raises whatever a decoder met: SyntaxError, struct.error, ...
         raise ImageError(f"{_name(source)}: {_reason(source, error)}") from error
 
@@ -76,37 +90,54 @@ def read_size(path: Path) -> tuple[int, int]:
 
 
 def _open(source: Path | str | bytes) -> Image.Image:
-    return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS)
+    if isinstance(source, bytes):
+        return Image.open(io.BytesIO(source), formats=FORMATS)
+    mode = os.stat(source).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe without a writer is waited on for ever
+        raise OSError(errno.EINVAL, "not a regular file")
+    return Image.open(source, formats=FORMATS)
 
 
-def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode in ("I;16", "I;16L", "I;16B", "I"):
-        image = Image.fromarray((np.asarray(image).clip(0, 65535) // SIXTEEN_TO_EIGHT_BITS).astype(np.uint8))
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(white, image)
-    return image.convert("RGB")
+def _from_array(pixels: np.ndarray) -> Image.Image:
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ImageError(f"image array: {pixels.dtype} {pixels.shape}, expected uint8 (height, width, 3)")
+    return Image.fromarray(pixels)
 
 
-def _name(source: Source) -> str:
+def _name(source: Path | str | bytes) -> str:
     return "image bytes" if isinstance(source, bytes) else str(source)
 
 
 def _reason(source: Path | str | bytes, error: Exception) -> str:
+    if isinstance(error, PixelError):
+        return str(error)
     if isinstance(error, FileNotFoundError):
         return "link to a missing file" if Path(source).is_symlink() else "no such file"
     if isinstance(error, IsADirectoryError):
         return "is a folder"
     if isinstance(error, PermissionError):
         return "no permission to read it"
-    head = source[:32] if isinstance(source, bytes) else Path(source).read_bytes()[:32]
-    if not head:
+    if isinstance(error, OSError) and error.strerror:  # the system's; Pillow's have a message alone
+        return error.strerror.lower()
+    head = _head(source)
+    if head == b"":
         return "empty file"
-    if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"hevc", b"mif1"):
-        return "HEIC is not supported"
     if isinstance(error, Image.UnidentifiedImageError):
+        suffix = "" if isinstance(source, bytes) else Path(source).suffix.lower()
+        heic = suffix in HEIC_SUFFIXES or (head[4:8] == b"ftyp" and head[8:12] in HEIC_BRANDS)
+        if heic and "HEIF" not in FORMATS:
+            return "HEIC is not supported: install pillow-heif"
         return "not an image of a supported format"
-    if isinstance(error, Image.DecompressionBombError):
+    if isinstance(error, (Image.DecompressionBombError, MemoryError)):
         return "too many pixels to decode safely"
     return f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+
+
+def _head(source: Path | str | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return source[:HEAD]
+    try:
+        with open(source, "rb") as file:
+            return file.read(HEAD)
+    except (OSError, ValueError):  # the first error tells more than this one
+        return b"?"

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from data.classes import check_classes
 from data.errors import DataError, ImageError
-from data.folder import EXPECTED, find_layout
+from data.folder import find_layout
 from data.reader import read_size
 from data.split import limit_samples, stratified_split
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
-LISTED_NAMES = 5  # class names spelled out in a message
 
 
 class Sample(NamedTuple):
@@ -104,30 +104,28 @@ def _scan_cifar10(data_dir: str | Path | None) -> Scan:
 
 def _scan_folder(root: Path, valid_pct: float, seed: int) -> Scan:
     layout = find_layout(root)
-    skipped: list[tuple[Path, str]] = []
+    unreadable: list[tuple[Path, str]] = []
     sides: list[int] = []
     splits = {
-        name: [sample for label, files in classes.items() for sample in _readable(label, files, sides, skipped)]
+        name: [sample for label, files in classes.items() for sample in _readable(label, files, sides, unreadable)]
         for name, classes in layout.splits.items()
     }
     train = splits["train"]
-    classes = sorted({sample.label for sample in train})
     if not train:
-        path, reason = skipped[0]
-        raise DataError(f"{root}: none of its images can be read, the first {path}: {reason}")
-    if len(classes) < 2:
-        raise DataError(f"{root} has {_count(classes)}: a classifier needs two or more ({EXPECTED})")
+        path, reason = unreadable[0]
+        raise DataError(f"{root}: none of its training images can be read, the first {path}: {reason}")
     notices = list(layout.notices)
-    if skipped:
-        path, reason = skipped[0]
-        notices.append(f"{len(skipped)} unreadable file(s) left out, the first {path}: {reason}")
-    if "valid" in splits:
-        valid = splits["valid"]
-        notices += _compare_classes(root, classes, valid)
-        sentence = layout.sentence
-    else:
+    if unreadable:
+        path, reason = unreadable[0]
+        notices.append(f"{len(unreadable)} unreadable file(s) left out, the first {path}: {reason}")
+    classes = sorted({sample.label for sample in train})
+    sentence = layout.sentence
+    valid = splits.get("valid")
+    if valid is None:
         train, valid = stratified_split(train, valid_pct, seed)
-        sentence = f"{layout.sentence}; no validation split, so {valid_pct:.0%} of each class drawn with seed {seed}"
+        sentence += f"; no validation split, so {valid_pct:.0%} of each class drawn with seed {seed}"
+    notices += check_classes(root, list(layout.splits["train"]), classes, valid)
+    skipped = layout.skipped + unreadable
     return Scan(str(root), sentence, classes, train, valid, round(median(sides)), None, skipped, notices)
 
 
@@ -149,22 +147,3 @@ def _readable(label: str, files: Iterable[Path], sides: list[int], skipped: list
                 sides.append(max(size))
                 samples.append(Sample(path, label))
     return samples
-
-
-def _compare_classes(root: Path, classes: list[str], valid: list[Sample]) -> list[str]:
-    """Train's classes rule: one that only validation has is an error, one that it lacks a notice."""
-    if not valid:
-        raise DataError(f"{root}: no readable image to validate on")
-    labels = {sample.label for sample in valid}
-    if unknown := sorted(labels - set(classes)):
-        raise DataError(f"{root}: {_count(unknown)} only in validation: {_names(unknown)}; add to train/ or remove")
-    missing = sorted(set(classes) - labels)
-    return [f"{_count(missing)} without validation images: {_names(missing)}"] if missing else []
-
-
-def _count(classes: list[str]) -> str:
-    return f"{len(classes)} class" + ("" if len(classes) == 1 else "es")
-
-
-def _names(classes: list[str]) -> str:
-    return ", ".join(classes[:LISTED_NAMES]) + (", ..." if len(classes) > LISTED_NAMES else "")
