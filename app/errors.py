@@ -54,7 +54,7 @@ def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
 def one_line(error: Exception) -> str:
     """The message of `error` on one line, without what fastai and torch wrap around it, with a remedy."""
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
     message = str(error)
     if WORKER_PREFIX in message:
         message = message.strip().splitlines()[-1].partition(": ")[2]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 from fastai.torch_core import set_seed
 
@@ -80,13 +81,13 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
     best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
     results = ResultsCSV(folder / "results.csv")
     ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt]
-    learn.remove_cb(learn.progress)  # Console takes its place
+    learn.remove_cb(ProgressCallback)  # Console takes its place
     learn.add_cbs(ours)
     try:
+        if settings["lr"] == "find":  # Ctrl-C ends it at once: nothing is learned yet
+            settings["lr"] = find_rate(learn, folder)
+            dump(folder / "args.yaml", settings)
         with interrupt.caught(), learn.no_logging():
-            if settings["lr"] == "find":
-                settings["lr"] = find_rate(learn, folder)
-                dump(folder / "args.yaml", settings)
             _fit_phases(learn, settings)
             best.restore()
     finally:

@@ -77,6 +77,8 @@ def _records(
 
 
 def _check_output(output: str | None) -> None:
+    if output is not None and Path(output).is_dir():
+        raise UsageError(f"--output {output}: is a folder, give a file name")
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise UsageError(f"--output {output}: the folder {Path(output).parent} does not exist")
 

@@ -3,6 +3,7 @@
 rate = find_rate(learn, folder)             # writes folder/lr_find.png
 """
 
+import shutil
 from pathlib import Path
 
 import matplotlib
@@ -28,9 +29,10 @@ def find_rate(learn: Learner, folder: Path) -> float:
         rate = float(learn.lr_find(show_plot=True).valley)
     except (IndexError, ValueError) as error:
         raise UsageError("--lr find: the loss exploded before a rate could be suggested; give a number") from error
+    finally:
+        shutil.rmtree(learn.path / learn.model_dir, ignore_errors=True)  # where the finder keeps the weights
     plot = folder / "lr_find.png"
     pyplot.savefig(plot)
     pyplot.close("all")
-    (learn.path / learn.model_dir).rmdir()  # the finder kept the weights there, and has removed them
     report.say(f"learning rate {rate:.3g}, suggested by the finder ({plot})")
     return rate

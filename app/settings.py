@@ -33,17 +33,20 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
         if key not in actions:
             close = get_close_matches(str(key), actions, n=1)
             raise UsageError(f"{path}: unknown key {key!r}" + (f", did you mean {close[0]!r}?" if close else ""))
-    flags = [
-        token for key, value in values.items() if actions[key].option_strings for token in _tokens(actions[key], value)
-    ]
     try:
+        flags = [
+            token
+            for key, value in values.items()
+            if actions[key].option_strings
+            for token in _tokens(actions[key], value)
+        ]
         parser.parse_args(flags)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     args = parser.parse_args(flags + argv)
     for action in actions.values():  # a positional argument cannot be given twice
-        if not action.option_strings and getattr(args, action.dest) is None:
-            setattr(args, action.dest, values.get(action.dest))
+        if not action.option_strings and getattr(args, action.dest) is None and values.get(action.dest) is not None:
+            setattr(args, action.dest, str(values[action.dest]))
     return args
 
 
@@ -59,14 +62,17 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"--config {path}: no such file") from None
+    except OSError as error:
+        raise UsageError(f"--config {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise UsageError(f"{path} holds no settings: expected lines such as 'epochs: 5'")
+    for key, value in values.items():
+        if isinstance(value, (list, dict)):
+            raise UsageError(f"{path}: {key}: expected one value, not {value}")
     return values
 
 

@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
     check_outputs(args.source, Path(args.output), Path(args.export))
     import data
     import models
-    from app import fitting, report
+    from app import report
     from app.device import choose_device
 
     report.say_versions()
@@ -35,15 +35,17 @@ def main(argv: list[str]) -> int:
     scan = data.scan(args.source, valid_pct=args.valid_pct, limit=args.limit, seed=args.seed, data_dir=args.data_dir)
     report.say_scan(scan)
     spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
+    from app import fitting  # fastai takes seconds: only now that the source is known to be good
+
     settings = fitting.settle(args, spec, scan)
     report.say_spec(spec, settings)
     fitting.seed_everything(args.seed)
     loaders = data.loaders(
         scan, spec, batch_size=settings["batch_size"], workers=args.workers, device=device, aug_mult=args.aug_mult
     )
-    folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
+    learn = models.learner(loaders, spec, opt=args.opt)
+    learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
-    learn = models.learner(loaders, spec, path=folder, opt=args.opt)
     report.write_run(folder, settings, device, reason)
     outcome = fitting.fit(learn, settings, folder)
     models.export(learn, spec, folder / "model.pkl")

@@ -18,7 +18,7 @@ class KeepBest(RowCallback):
     Attributes
     ----------
     row : dict or None
-        The row of the best epoch: the highest accuracy, and of equals the lowest validation loss.
+        The row of the best epoch: the highest accuracy, if it is measured; of equals the lowest validation loss.
     """
 
     def __init__(self):
@@ -39,4 +39,4 @@ class KeepBest(RowCallback):
 
     @staticmethod
     def _rank(row: dict) -> tuple[float, float]:
-        return row["accuracy"], -row["valid_loss"]
+        return row.get("accuracy", 0.0), -row["valid_loss"]

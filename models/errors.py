@@ -1,7 +1,10 @@
 """What `models/` raises when a request cannot be met and the user can do something about it.
 
-raise ModelError("unknown architecture 'resnt18': did you mean resnet18?")
+raise ModelError(f"unknown architecture 'resnt18'{did_you_mean('resnt18', names)}")
 """
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class ModelError(ValueError):
@@ -10,3 +13,9 @@ class ModelError(ValueError):
     The message is one line for the user: what is wrong, and the way out. Commands print it
     without a traceback, so it must stand alone.
     """
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`: did you mean a, b, c?` with at most three of `known`, or nothing when none is close."""
+    close = get_close_matches(word, known)
+    return f": did you mean {', '.join(close)}?" if close else ""

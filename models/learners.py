@@ -3,12 +3,16 @@
 learn = models.learner(loaders, spec, path=run_folder, opt="adam")
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fastai.callback.schedule  # noqa: F401  gives Learner fit_one_cycle and lr_find
+import timm
 import torchvision
 from fastai.data.core import DataLoaders
 from fastai.learner import Learner
@@ -19,9 +23,10 @@ from fastai.vision.learner import model_meta, vision_learner
 from torch import nn
 
 from models import efficientnet_lite
-from models.architectures import load_own
+from models.check import check_network
 from models.cifar_resnet import CIFAR_RESNETS
 from models.errors import ModelError
+from models.own import load_own
 from models.spec import Spec
 
 OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
@@ -43,7 +48,7 @@ def learner(loaders: DataLoaders, spec: Spec, *, path: Path = Path("."), opt: st
     Raises
     ------
     ModelError
-        The weights cannot be fetched, or the network cannot be built.
+        The weights cannot be fetched; or the network cannot be built, or not for this size and number of classes.
     """
     options = {
         "loss_func": CrossEntropyLossFlat(),
@@ -51,29 +56,36 @@ def learner(loaders: DataLoaders, spec: Spec, *, path: Path = Path("."), opt: st
         "opt_func": OPTIMIZERS[opt],
         "path": path,
     }
-    classes = len(spec.classes)
-    if spec.arch.family == "cifar":
-        return Learner(loaders, CIFAR_RESNETS[spec.arch.name](classes), **options)
-    if spec.arch.family == "own":
-        return Learner(loaders, _own_network(spec.arch.name, classes), **options)
-    head_options = {"normalize": False, "n_out": classes, **options}
-    if spec.pretrained and spec.arch.name == efficientnet_lite.ARCH:
-        learn = vision_learner(loaders, spec.arch.name, pretrained=False, **head_options)
-        body = learn.model[0].model
-        body.load_state_dict(efficientnet_lite.packaged_state_dict(body))
-        learn.freeze()
-        return learn
-    with _fetching_weights(spec):
-        if spec.arch.family == "timm":
-            return vision_learner(loaders, spec.arch.name, pretrained=spec.pretrained, **head_options)
-        arch = getattr(torchvision.models, spec.arch.name)
-        if arch in model_meta:
-            return vision_learner(loaders, arch, pretrained=spec.pretrained, **head_options)
-        network, splitter = _with_new_classifier(arch(weights="DEFAULT" if spec.pretrained else None), classes)
-        learn = Learner(loaders, network, splitter=splitter, **options)
+    learn = _build(loaders, spec, options)
+    check_network(learn.model, spec)
     if spec.pretrained:
         learn.freeze()
     return learn
+
+
+def _build(loaders: DataLoaders, spec: Spec, options: dict[str, Any]) -> Learner:
+    name, classes = spec.arch.name, len(spec.classes)
+    if spec.arch.family == "cifar":
+        return Learner(loaders, CIFAR_RESNETS[name](classes), **options)
+    if spec.arch.family == "own":
+        return Learner(loaders, _own_network(name, classes), **options)
+    head_options = {"normalize": False, "n_out": classes, **options}
+    if spec.pretrained and name in efficientnet_lite.NAMES:
+        learn = vision_learner(loaders, name, pretrained=False, **head_options)
+        body = learn.model[0].model
+        body.load_state_dict(efficientnet_lite.packaged_state_dict(body))
+        return learn
+    with _one_line(spec):
+        if spec.arch.family == "timm":
+            learn = vision_learner(loaders, name, pretrained=spec.pretrained, **head_options)
+            if getattr(learn.model[0].model, "output_fmt", "NCHW") == "NCHW":
+                return learn
+            network = timm.create_model(name, pretrained=spec.pretrained)  # fastai's head would pool the wrong axes
+            return _with_new_classifier(loaders, network, classes, options)
+        arch = getattr(torchvision.models, name)
+        if arch in model_meta:
+            return vision_learner(loaders, arch, pretrained=spec.pretrained, **head_options)
+        return _with_new_classifier(loaders, _torchvision_network(spec), classes, options)
 
 
 def _own_network(name: str, classes: int) -> nn.Module:
@@ -85,13 +97,27 @@ def _own_network(name: str, classes: int) -> nn.Module:
         raise ModelError(f"{name}({classes}) raised {type(error).__name__}: {' '.join(str(error).split())}") from error
     if not isinstance(network, nn.Module):
         raise ModelError(f"{name}({classes}) returned {type(network).__name__}, not a torch.nn.Module")
+    try:
+        pickle.dumps(network)
+    except Exception as error:  # known now, not after hours of training
+        raise ModelError(f"{name}({classes}) cannot be saved ({' '.join(str(error).split())})") from error
     return network
 
 
-def _with_new_classifier(network: nn.Module, classes: int) -> tuple[nn.Module, Callable]:
-    """Replace the last linear layer, for torchvision's networks that fastai does not know how to cut.
+def _torchvision_network(spec: Spec) -> nn.Module:
+    options: dict[str, Any] = {"weights": "DEFAULT" if spec.pretrained else None}
+    if not spec.pretrained:  # published weights settle these
+        if spec.arch.name.startswith("vit_"):
+            options["image_size"] = spec.image_size  # as many position embeddings
+        if spec.arch.name in ("googlenet", "inception_v3"):
+            options["init_weights"] = True  # the default, which warns until it is spelled out
+    return getattr(torchvision.models, spec.arch.name)(**options)
 
-    Returns the network and its splitter: all but the new layer, and the new layer.
+
+def _with_new_classifier(loaders: DataLoaders, network: nn.Module, classes: int, options: dict[str, Any]) -> Learner:
+    """Replace the last linear layer, for the networks that fastai does not know how to cut.
+
+    The parameter groups are all but the new layer, and the new layer.
     """
     if getattr(network, "aux_logits", False):  # GoogLeNet and Inception return a tuple with them
         network.aux_logits = False
@@ -100,7 +126,7 @@ def _with_new_classifier(network: nn.Module, classes: int) -> tuple[nn.Module, C
                 setattr(network, name, None)
     name, last = [(name, module) for name, module in network.named_modules() if isinstance(module, nn.Linear)][-1]
     network.set_submodule(name, nn.Linear(last.in_features, classes))
-    return network, partial(_body_and_layer, name=name)
+    return Learner(loaders, network, splitter=partial(_body_and_layer, name=name), **options)
 
 
 def _body_and_layer(network: nn.Module, name: str) -> list[list[nn.Parameter]]:
@@ -110,15 +136,21 @@ def _body_and_layer(network: nn.Module, name: str) -> list[list[nn.Parameter]]:
 
 
 @contextmanager
-def _fetching_weights(spec: Spec) -> Iterator[None]:
-    """Turn what a hub client raises into one line; its classes differ from version to version."""
+def _one_line(spec: Spec) -> Iterator[None]:
+    """Turn what a builder or a hub client raises into one line; their classes differ from version to version.
+
+    torch.hub says on standard output what it downloads; here that is talk, and goes to standard error.
+    """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except Exception as error:
+        name, reason = spec.arch.name, " ".join(str(error).split())[:120]
         if not spec.pretrained:
-            raise
-        reason = " ".join(str(error).split())[:120]
+            raise ModelError(
+                f"{name} cannot be built ({type(error).__name__}: {reason}): try another --arch"
+            ) from error
         raise ModelError(
-            f"no pretrained weights for {spec.arch.name} ({reason}): check the network connection, "
+            f"no pretrained weights for {name} ({reason}): check the network connection, "
             f"train from scratch with --no-pretrained, or use the embedded --arch {efficientnet_lite.ARCH}"
         ) from error

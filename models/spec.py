@@ -7,7 +7,8 @@ chosen.arch.name, chosen.image_size, chosen.recipe.epochs
 from dataclasses import dataclass
 from typing import Any
 
-from models.architectures import Architecture, find, stats_and_size
+from models.architectures import Architecture, find
+from models.inputs import smallest_size, stats_and_size
 
 SMALL_SIDE = 64  # px; images up to here get a network that looks at 32 px
 SMALL_SIZE = 32
@@ -61,7 +62,8 @@ def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: boo
     scan
         Any object with ``side`` (pixels), ``classes`` and ``stats`` (mean and deviation, or None).
     image_size
-        Pixels; None takes 32 for images up to 64 pixels, else the architecture's own.
+        Pixels; None takes 32 for images up to 64 pixels where the architecture allows it, else the
+        architecture's own.
     pretrained
         Start from published weights where the architecture has any.
 
@@ -76,13 +78,15 @@ def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: boo
     found = find(arch)
     mean, std, size = stats_and_size(found)
     pretrained = pretrained and found.family in ("torchvision", "timm")
+    if small and smallest_size(found) <= SMALL_SIZE:
+        size = SMALL_SIZE
     if not pretrained and scan.stats is not None:
         mean, std = scan.stats  # weights from elsewhere tie a network to its own statistics; none do here
     kind = "cifar" if found.family == "cifar" else "pretrained" if pretrained else "scratch"
     return Spec(
         arch=found,
         pretrained=pretrained,
-        image_size=image_size or (SMALL_SIZE if small else size),
+        image_size=image_size or size,
         mean=tuple(mean),
         std=tuple(std),
         classes=tuple(scan.classes),

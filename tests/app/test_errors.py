@@ -1,0 +1,121 @@
+"""What the user gets when something fails.
+
+python -m pytest tests/app/test_errors.py
+"""
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+
+from app.errors import Parser, UsageError, one_line, positive, run
+from callbacks.finite import NonFiniteLoss
+from data import DataError, ImageError
+from models import ModelError
+
+
+def raising(error):
+    def main(argv):
+        raise error
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (UsageError("--epochs is odd"), 2, "error: --epochs is odd"),
+        (DataError("no images"), 2, "error: no images"),
+        (ImageError("a.jpg: empty file"), 2, "error: a.jpg: empty file"),
+        (ModelError("unknown"), 2, "error: unknown"),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), 2, "error: a.txt: No such file or directory"),
+        (PermissionError(13, "Permission denied", "/x"), 2, "error: /x: Permission denied"),
+        (OSError(28, "No space left on device", "/x"), 1, "error: /x: No space left on device"),
+        (NonFiniteLoss("the loss became nan"), 1, "error: the loss became nan"),
+        (ValueError("a\n  b"), 1, "error: ValueError: a b (--debug shows the traceback)"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_one_line_and_an_exit_code(error, code, line, capsys):
+    assert run(raising(error), []) == code
+    assert capsys.readouterr() == ("", line + "\n")
+
+
+def test_debug_shows_the_traceback_before_the_line(capsys):
+    assert run(raising(UsageError("no")), ["--debug"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith("UsageError: no\nerror: no\n")
+
+
+def test_what_main_returns_is_the_exit_code():
+    assert run(lambda argv: len(argv), ["a", "b", "c"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("CUDA out of memory. Tried to", "CUDA out of memory. Tried to (lower --batch-size or --img-size)"),
+        (
+            "worker (pid 1) is killed by signal: Bus error.",
+            "worker (pid 1) is killed by signal: Bus error. "
+            "(shared memory is too small for the workers: use --workers 0)",
+        ),
+        (
+            "worker (pid 1) is killed by signal: Killed.",
+            "worker (pid 1) is killed by signal: Killed. "
+            "(a worker process was killed, for lack of memory perhaps: use --workers 0)",
+        ),
+        (
+            "DataLoader worker (pid(s) 1) exited unexpectedly",
+            "DataLoader worker (pid(s) 1) exited unexpectedly (a worker process died: use --workers 0 to see why)",
+        ),
+    ],
+)
+def test_a_remedy_follows_what_torch_says(message, line):
+    assert one_line(RuntimeError(message)) == f"RuntimeError: {line}"
+
+
+def test_what_fastai_wraps_around_a_message_is_left_out():
+    wrapped = NonFiniteLoss("Exception occured in `StopOnNonFinite` when calling event `after_batch`:\n\tloss nan")
+    assert one_line(wrapped) == "loss nan"
+
+
+def test_what_torch_wraps_around_a_message_of_a_worker_is_left_out():
+    text = (
+        "Caught ImageError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
+        '  File "reader.py", line 1, in read\ndata.errors.ImageError: a.jpg: damaged (x: y)\n'
+    )
+    assert one_line(ImageError(text)) == "a.jpg: damaged (x: y)"
+
+
+def test_a_wrong_flag_raises_the_message_of_argparse():
+    with pytest.raises(UsageError) as raised:
+        Parser(prog="python -m app.train").parse_args(["--nonsense"])
+    assert str(raised.value) == "unrecognized arguments: --nonsense (see python -m app.train --help)"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "inf", "nan"])
+def test_positive_refuses(text):
+    with pytest.raises(argparse.ArgumentTypeError) as raised:
+        positive(float)(text)
+    assert str(raised.value) == f"{text} is not above zero"
+
+
+def test_positive_takes_zero_when_told_so():
+    assert positive(int, zero=True)("0") == 0
+    with pytest.raises(argparse.ArgumentTypeError, match=r"^-1 is not zero or more$"):
+        positive(int, zero=True)("-1")
+
+
+def test_a_reader_that_has_seen_enough(tmp_path):
+    script = "import sys; from app.errors import run; sys.exit(run(lambda argv: print('x\\n' * 10**6) or 0))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"x\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1

@@ -1,0 +1,221 @@
+"""`app.train` with input it cannot use, or a run that goes wrong: one line, an exit code, nothing lost.
+
+python -m pytest tests/app/test_train_failures.py
+"""
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from models import load
+
+LAYOUT = "expected one folder per class, or train/ and valid/ that hold one folder per class"
+
+
+def last_line(result):
+    assert "Traceback" not in result.err
+    assert result.err.endswith("\n")
+    return result.err.splitlines()[-1]
+
+
+def refuse(train, here, *argv):
+    """The line for a command that fails before training: exit 2, nothing on standard output, nothing written."""
+    result, folder = train(*argv)
+    assert (result.code, result.out, folder) == (2, "", None)
+    assert list(here.iterdir()) == []
+    return last_line(result)
+
+
+def test_a_missing_source(train, here):
+    assert refuse(train, here) == "error: SOURCE is missing: give a folder of images, or cifar10"
+
+
+def test_a_missing_path(train, here):
+    assert refuse(train, here, "nosuch") == "error: nosuch: no such folder"
+
+
+def test_a_file_instead_of_a_folder(train, here, colours):
+    photo = colours / "train" / "red" / "0.jpg"
+    line = f"error: {photo} is a file: give the folder that holds the images ({LAYOUT})"
+    assert refuse(train, here, photo) == line
+
+
+def test_a_folder_without_images(train, here, tmp_path):
+    (tmp_path / "empty" / "notes").mkdir(parents=True)
+    line = f"error: no images found in {tmp_path}/empty (it has notes/): {LAYOUT}"
+    assert refuse(train, here, tmp_path / "empty") == line
+
+
+def test_one_class_only(train, here, colours):
+    for split in ("train", "valid"):
+        shutil.rmtree(colours / split / "red")
+    assert refuse(train, here, colours) == f"error: {colours} has 1 class: a classifier needs two or more ({LAYOUT})"
+
+
+def test_a_class_only_in_validation(train, here, colours):
+    shutil.copytree(colours / "valid" / "red", colours / "valid" / "zebra")
+    line = f"error: {colours}: 1 class only in validation: zebra; add to train/ or remove"
+    assert refuse(train, here, colours) == line
+
+
+def test_a_class_missing_in_validation_is_said_and_trained(train, colours):
+    shutil.rmtree(colours / "valid" / "blue")
+    result, folder = train(colours, "--epochs", 1)
+    assert result.code == 0
+    assert "warning: 1 class without validation images: blue\n" in result.err
+    assert load(folder / "model.pkl").classes == ["blue", "red"]
+
+
+def test_a_batch_above_the_number_of_images_shrinks(train, colours):
+    result, folder = train(colours, "--epochs", 1, "--batch-size", 64)
+    assert result.code == 0
+    assert "warning: batch size 64 is lowered to the 24 training images there are\n" in result.err
+    assert "batch_size: 24\n" in (folder / "args.yaml").read_text()
+
+
+def test_a_batch_of_one(train, here, colours):
+    line = (
+        "error: argument --batch-size/-b: 1: batch normalisation needs two images or more "
+        "(see python -m app.train --help)"
+    )
+    assert refuse(train, here, colours, "--batch-size", 1) == line
+
+
+def test_a_last_batch_of_one_is_dropped(train, colours):
+    for name in ("red", "blue"):
+        (colours / "train" / name / "0.jpg").unlink()
+    (colours / "train" / "red" / "1.jpg").unlink()  # 21 = 4 batches of 5 and one image
+    result, folder = train(colours, "--epochs", 1, "--batch-size", 5)
+    assert result.code == 0, result.err
+    with (folder / "results.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["images_per_second"]) * float(row["train_seconds"]) == pytest.approx(20, rel=1e-3)
+
+
+@pytest.mark.parametrize("inside", ["--output", "--export"])
+def test_an_output_inside_the_data_set(train, here, colours, inside):
+    line = refuse(train, here, colours, inside, colours / "out")
+    assert line == (
+        f"error: {inside} {colours}/out lies inside the data set {colours}: nothing is written there, choose another"
+    )
+
+
+def test_an_output_that_cannot_be_written(train, here, tmp_path, colours):
+    (tmp_path / "file").touch()
+    line = refuse(train, here, colours, "--output", tmp_path / "file" / "runs")
+    assert line == f"error: --output: {tmp_path}/file cannot be written: choose another place"
+
+
+def test_an_unknown_architecture(train, here, colours):
+    line = refuse(train, here, colours, "--arch", "resnet20_cifr")
+    assert line.startswith("error: unknown architecture 'resnet20_cifr': did you mean resnet20_cifar, ")
+
+
+def test_images_too_small_for_the_network(train, here, colours):
+    line = refuse(train, here, colours, "--arch", "alexnet", "--no-pretrained", "--img-size", 32)
+    assert line.startswith("error: alexnet cannot take images of 32 px (")
+    assert line.endswith("): give --img-size 224, or another --arch")
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """No cache of weights, and no way out: a proxy at a port where nobody listens."""
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    constants = pytest.importorskip("huggingface_hub").constants
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
+@pytest.mark.parametrize("arch", ["resnet18", "mobilenet_v3_small", "resnet10t.c3_in1k"])
+def test_weights_that_cannot_be_fetched(train, here, colours, offline, arch):
+    line = refuse(train, here, colours, "--arch", arch)
+    assert line.startswith(f"error: no pretrained weights for {arch} (")
+    assert line.endswith(
+        "): check the network connection, train from scratch with --no-pretrained, "
+        "or use the embedded --arch tf_efficientnet_lite0"
+    )
+
+
+@pytest.mark.parametrize("batch_size", [24, 6])
+def test_a_loss_that_is_no_number(train, here, colours, batch_size):
+    flags = ("--epochs", 3, "--lr", "1e10", "--opt", "sgd", "--batch-size", batch_size)
+    result, folder = train(colours, *flags)
+    assert result.code == 1
+    assert last_line(result).startswith("error: the ")
+    assert last_line(result).endswith(" in epoch 1: lower --lr, or check the images")
+    assert not (here / "model.pkl").exists()
+    assert not (folder / "model.pkl").exists()
+
+
+def test_an_earlier_model_survives_a_run_that_fails(train, here, colours):
+    (here / "model.pkl").write_bytes(b"earlier")
+    result, _ = train(colours, "--epochs", 1, "--lr", "1e10")
+    assert result.code == 1
+    assert (here / "model.pkl").read_bytes() == b"earlier"
+
+
+def test_debug_shows_the_traceback(train):
+    result, _ = train("nosuch", "--debug")
+    assert result.code == 2
+    assert "Traceback (most recent call last):\n" in result.err
+    assert result.err.endswith("DataError: nosuch: no such folder\nerror: nosuch: no such folder\n")
+
+
+def start(here, *argv):
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "app.train", *map(str, argv)],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def read_until(stream, start_of_line):
+    for line in stream:
+        if line.lstrip().startswith(start_of_line):
+            return
+    raise AssertionError(f"the command ended before it wrote {start_of_line!r}")
+
+
+def test_ctrl_c_ends_the_batch_and_keeps_what_was_learned(here, colours):
+    process = start(here, colours, "--epochs", 1000, "--batch-size", 6)
+    read_until(process.stdout, "1  unfrozen")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    (folder,) = (here / "runs").iterdir()
+    assert err.splitlines()[-1] == f"interrupted: what was learned is in runs/{folder.name}/model.pkl"
+    assert load(folder / "model.pkl").classes == ["blue", "red"]
+    assert [path.name for path in here.iterdir()] == ["runs"]
+    with (folder / "results.csv").open(newline="") as file:
+        epochs = [row["epoch"] for row in csv.DictReader(file)]
+    assert epochs == [str(number) for number in range(1, len(epochs) + 1)]
+    written = EventAccumulator(str(folder)).Reload().Scalars("valid/loss")
+    assert [str(event.step) for event in written] == epochs
+
+
+@pytest.mark.slow
+def test_ctrl_c_during_the_scan(here, tmp_path, colours):
+    for index in range(20_000):  # some seconds of reading
+        (tmp_path / "colours" / "train" / "red" / f"link{index}.jpg").symlink_to(colours / "train" / "red" / "0.jpg")
+    process = start(here, colours)
+    read_until(process.stderr, "device:")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert time.monotonic() - began < 2
+    assert list(here.iterdir()) == []

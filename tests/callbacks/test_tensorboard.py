@@ -1,0 +1,33 @@
+"""TensorBoard: one writer and one growing step a run.
+
+python -m pytest tests/callbacks/test_tensorboard.py
+"""
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from callbacks.tensorboard import EPOCH_TAGS, TensorBoard
+from callbacks.timing import EpochTimer
+
+
+def test_epoch_tags_count_epochs_and_step_tags_steps(make_learner, tmp_path):
+    board = TensorBoard(tmp_path / "board")
+    learn = make_learner(cbs=[EpochTimer(), board])
+    learn.lr_find(num_it=8, show_plot=False, suggest_funcs=None)
+    learn.freeze()
+    learn.fit_one_cycle(2)
+    learn.unfreeze()
+    learn.validate()
+    learn.fit_one_cycle(4)
+    board.close()
+    board.close()
+    assert len(list((tmp_path / "board").iterdir())) == 1
+    events = EventAccumulator(str(tmp_path / "board")).Reload()
+    assert set(events.Tags()["scalars"]) == {*EPOCH_TAGS.values(), "time/warmup_epoch", "train/loss", "train/lr"}
+    rows = learn.epoch_timer.rows
+    for column, tag in EPOCH_TAGS.items():
+        written = [(event.step, event.value) for event in events.Scalars(tag)]
+        assert written == [(row["epoch"], pytest.approx(row[column], rel=1e-5)) for row in rows], tag
+    assert [event.value for event in events.Scalars("time/warmup_epoch")] == [1, 0, 1, 0, 0, 0]
+    for tag in ("train/loss", "train/lr"):  # 6 epochs of 4 steps, every tenth is written
+        assert [event.step for event in events.Scalars(tag)] == [10, 20], tag
