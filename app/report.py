@@ -46,14 +46,11 @@ def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
     """What is trained, and how."""
     weights = "pretrained" if spec.pretrained else "from scratch"
     rate = settings["lr"]
-    epochs = (
-        f"{settings['freeze_epochs']} frozen + {settings['epochs']}"
-        if settings["freeze_epochs"]
-        else settings["epochs"]
-    )
+    frozen = f"{settings['freeze_epochs']} frozen + " if settings["freeze_epochs"] else ""
+    epochs = f"{frozen}{settings['epochs']} epoch" + ("" if settings["epochs"] == 1 else "s")
     say(f"model: {spec.arch.name} ({weights}) at {spec.image_size} px")
     say(
-        f"training: {epochs} epochs, batch size {settings['batch_size']}, {settings['opt']}, "
+        f"training: {epochs}, batch size {settings['batch_size']}, {settings['opt']}, "
         f"learning rate {rate}, weight decay {settings['wd']}, seed {settings['seed']}"
     )
 
