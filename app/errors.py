@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 
 from data.errors import DataError
@@ -36,6 +37,10 @@ class UsageError(ValueError):
 def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
     """Call ``main(argv)`` and turn what it raises into one line on standard error and an exit code."""
     argv = sys.argv[1:] if argv is None else argv
+    if "--debug" not in argv and not sys.warnoptions:
+        # What libraries say to the programmers who use them, each release another sentence.
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
     try:
         return main(argv)
     except KeyboardInterrupt:
