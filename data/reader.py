@@ -12,10 +12,12 @@ import io
 import os
 import stat
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageFile
 
 from data.convert import PixelError, to_rgb
 from data.errors import ImageError
@@ -32,10 +34,14 @@ RASTER = ("AVIF", "BMP", "GIF", "HEIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM",
 Image.init()  # registers the plug-ins; which of them there are depends on how Pillow was built
 FORMATS = tuple(name for name in RASTER if name in Image.OPEN)
 # Our own list, so that a data set has the same images on every machine (MIME tables differ).
-_SUFFIXES = ".avif .bmp .gif .heic .heif .jfif .jp2 .jpe .jpeg .jpg .mpo .pgm .png .ppm .tga .tif .tiff .webp"
+_SUFFIXES = ".avif .bmp .gif .heic .heif .jfif .jp2 .jpe .jpeg .jpg .mpo .pbm .pgm .png .pnm .ppm .tga .tif .tiff .webp"
 SUFFIXES = frozenset(_SUFFIXES.split())
 HEIC_SUFFIXES = (".heic", ".heif")
 HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")  # bytes 8 to 12
+TRUNCATED_PIXELS = 2**25  # a bit that flips in a header asks for millions of rows, and none of them is there
+# Only those that no text begins with.
+SIGNATURES = {b"\x89PNG": "PNG", b"\xff\xd8\xff": "JPEG", b"II*\0": "TIFF", b"MM\0*": "TIFF"}
+SPARE = 2  # pixels to each one that is needed: what follows can still average
 HEAD = 32  # bytes that tell a kind of file
 
 # Corrupt EXIF blocks and palette transparency make Pillow warn at every image: noise here. Set once and
@@ -45,18 +51,26 @@ warnings.filterwarnings("ignore", module=r"PIL\.")
 Source = Path | str | bytes | np.ndarray
 
 
-def read_image(source: Source) -> Image.Image:
+def read_image(source: Source, *, for_size: int | None = None, truncated: bool = False) -> Image.Image:
     """Read one image.
 
     Parameters
     ----------
     source
         A path, the bytes of an image file, or a uint8 array of shape (height, width, 3).
+    for_size
+        The side in pixels to which the image is going to be resized. A JPEG of four times that or more is decoded
+        at a half, a quarter or an eighth, which is quicker; its shorter side stays twice that or more. None for
+        the full size.
+    truncated
+        Show what there is of an image that ends early, the rest grey or black. For one thread at a time:
+        Pillow's switch for it holds for the whole process.
 
     Returns
     -------
     PIL.Image.Image
-        Mode RGB, eight bits a channel, upright. Of an animation or a document, the first frame.
+        Mode RGB, eight bits a channel, upright; its ``format`` says what the file was ("JPEG"). Of an animation
+        or a document, the first frame.
 
     Raises
     ------
@@ -67,9 +81,15 @@ def read_image(source: Source) -> Image.Image:
     if isinstance(source, np.ndarray):
         return _from_array(source)
     try:
-        with _open(source) as image:
+        with _open(source) as image, _tolerance(truncated):
+            if truncated and image.width * image.height > TRUNCATED_PIXELS:
+                raise Image.DecompressionBombError
+            if for_size is not None:
+                image.draft(None, (SPARE * for_size, SPARE * for_size))
             image.load()
-            return to_rgb(image)
+            shown = to_rgb(image)
+            shown.format = image.format
+            return shown
     except Exception as error:  # Pillow raises whatever a decoder met: SyntaxError, struct.error, ...
         raise ImageError(f"{_name(source)}: {_reason(source, error)}") from error
 
@@ -96,6 +116,16 @@ def _open(source: Path | str | bytes) -> Image.Image:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe without a writer is waited on for ever
         raise OSError(errno.EINVAL, "not a regular file")
     return Image.open(source, formats=FORMATS)
+
+
+@contextmanager
+def _tolerance(truncated: bool) -> Iterator[None]:
+    before = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = truncated
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = before
 
 
 def _from_array(pixels: np.ndarray) -> Image.Image:
@@ -127,6 +157,8 @@ def _reason(source: Path | str | bytes, error: Exception) -> str:
         heic = suffix in HEIC_SUFFIXES or (head[4:8] == b"ftyp" and head[8:12] in HEIC_BRANDS)
         if heic and "HEIF" not in FORMATS:
             return "HEIC is not supported: install pillow-heif"
+        if kind := next((name for start, name in SIGNATURES.items() if head.startswith(start)), None):
+            return f"damaged, or an unsupported kind of {kind}"
         return "not an image of a supported format"
     if isinstance(error, (Image.DecompressionBombError, MemoryError)):
         return "too many pixels to decode safely"

@@ -80,6 +80,65 @@ def test_bytes_that_are_no_image_are_named_as_such():
         read_image(b"")
 
 
+def test_the_image_says_what_its_file_was(tmp_path):
+    (tmp_path / "photo.jpg").write_bytes(saved(photo(), "PNG"))
+    assert read_image(tmp_path / "photo.jpg").format == "PNG"
+
+
+# Reduced size
+
+
+@pytest.mark.parametrize(
+    ("for_size", "side"),
+    [(None, (1200, 800)), (224, (1200, 800)), (200, (600, 400)), (100, (300, 200)), (1, (150, 100))],
+)
+def test_a_large_jpeg_is_decoded_at_twice_what_is_needed_or_more(for_size, size):
+    large = photo().resize((1200, 800), Image.Resampling.BICUBIC)
+    content = saved(large, "JPEG", quality=95)
+    image = read_image(content, for_size=for_size)
+    assert image.size == size
+    expected = np.asarray(large.resize((30, 20), Image.Resampling.BOX), float)
+    found = np.asarray(image.resize((30, 20), Image.Resampling.BOX), float)
+    assert np.abs(found - expected).mean() < 1
+
+
+def test_reduced_size_keeps_orientation_and_ink():
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    large = photo().resize((1200, 800), Image.Resampling.BICUBIC)
+    assert read_image(saved(large, "JPEG", exif=exif), for_size=100).size == (200, 300)
+    inks = saved(large.convert("CMYK"), "JPEG", quality=95)
+    means = [np.asarray(read_image(inks, for_size=size)).mean(axis=(0, 1)) for size in (None, 100)]
+    assert np.allclose(*means, atol=1)
+
+
+def test_other_formats_are_decoded_whole():
+    assert read_image(saved(photo().resize((1200, 800)), "PNG"), for_size=10).size == (1200, 800)
+
+
+# Images that end early
+
+
+def test_what_there_is_of_an_image_that_ends_early():
+    large = photo().resize((300, 200), Image.Resampling.BICUBIC)
+    for form in ("JPEG", "PNG", "BMP"):
+        content = saved(large, form)
+        content = content[: len(content) // 2]
+        image = read_image(content, truncated=True)
+        assert image.size == (300, 200)
+        top = slice(-40, None) if form == "BMP" else slice(40)  # a BMP begins at its bottom row
+        assert np.abs(np.asarray(image, float)[top] - np.asarray(large, float)[top]).mean() < 6
+        with pytest.raises(ImageError, match="truncated"):
+            read_image(content)
+
+
+def test_rows_that_a_damaged_header_invents_are_not_made():
+    content = bytearray(saved(photo(), "BMP"))
+    content[18:26] = (9000).to_bytes(4, "little") + (9000).to_bytes(4, "little")
+    with pytest.raises(ImageError, match=r"^image bytes: too many pixels to decode safely$"):
+        read_image(bytes(content), truncated=True)
+
+
 # Animations and documents: the first frame
 
 
@@ -105,6 +164,9 @@ def test_of_several_frames_the_first_is_taken(form, tmp_path):
         ("photo.heic", b"junk", "HEIC is not supported: install pillow-heif"),
         ("photo.jpg", b"\0\0\0\x1cftypheic\0\0\0\0mif1heic", "HEIC is not supported: install pillow-heif"),
         ("empty.heic", b"", "empty file"),
+        ("noise.png", b"\x89PNG\r\n\x1a\nnoise", "damaged, or an unsupported kind of PNG"),
+        ("cut.jpg", b"\xff\xd8\xff\xe0\x00", "damaged, or an unsupported kind of JPEG"),
+        ("float.tif", b"II*\0\x08\0\0\0\0\0\0\0\0\0", "damaged, or an unsupported kind of TIFF"),
     ],
 )
 def test_the_reason_names_what_the_file_is(name, content, expected, tmp_path, monkeypatch):
