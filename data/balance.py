@@ -1,0 +1,27 @@
+"""Classes of which there are far fewer images than of others: the network would learn to ignore them.
+
+findings = balance_findings(kept)
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from data.findings import Finding, Item
+
+IMBALANCE_RATIO = 5  # largest to smallest class in train; at 2 or 3, as real sets have it, training is no worse
+LISTED = 3  # classes spelled out
+
+
+def balance_findings(items: Iterable[Item]) -> list[Finding]:
+    """One warning with the counts when train's largest class has `IMBALANCE_RATIO` times the smallest's images."""
+    counts = Counter(item.label for item in items if item.split == "train").most_common()
+    if not counts or counts[0][1] < IMBALANCE_RATIO * counts[-1][1]:
+        return []
+    (largest, most), fewest = counts[0], counts[-1][1]
+    few = [f"{label} {count}" for label, count in reversed(counts) if most >= IMBALANCE_RATIO * count]
+    listed = ", ".join(few[:LISTED]) + (", ..." if len(few) > LISTED else "")
+    message = (
+        f"classes out of balance, {most / fewest:.0f} to 1: {largest} has {most} training images, but {listed}; "
+        "--balance weights or sampler makes up for it"
+    )
+    return [Finding("imbalance", "warning", message)]

@@ -1,0 +1,105 @@
+"""A CSV file that says which image has which label, and perhaps which split, instead of folders.
+
+    layout = read_table(Path("labels.csv"), root=Path("photos/"))
+
+The first line names the columns: ``path,label`` or ``path,label,split``. Paths are relative to `root`, or
+absolute. Commas, semicolons and tabs separate.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from data.errors import DataError
+from data.folder import VALID_NAMES, Classes, Layout
+
+COLUMNS = ("path", "label", "split")
+SEPARATORS = ",;\t"
+# What a cell of the split column may say; true and false are of fastai's `is_valid` columns.
+SPLITS = {"train": "train", "training": "train", "false": "train", "true": "valid"} | {n: n for n in VALID_NAMES}
+
+
+def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> Layout:
+    """Read the layout that `file` describes; whether the images exist is not looked at.
+
+    Parameters
+    ----------
+    root
+        What relative paths start from.
+    columns
+        The names of the columns of the path, the label and, when there are three, the split. None for
+        `COLUMNS`, whose split may be absent.
+
+    Returns
+    -------
+    Layout
+        As of a folder: of ``valid``, ``val``, ``validation`` and ``test``, the first that occurs is used.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, lacks a column, or a line lacks a value; the message names the line.
+    """
+    layout = Layout(splits={}, sentence=f"labels of {file.name}")
+    splits: dict[str, Classes] = {}
+    seen: set[tuple[str, str, str]] = set()
+    copies = 0
+    for line, path, label, split in _rows(file, columns):
+        if not path or not label:
+            raise DataError(f"{file}, line {line}: no {'label' if path else 'path'}")
+        if split.lower() not in SPLITS:
+            known = ", ".join(("train", *VALID_NAMES))
+            raise DataError(f"{file}, line {line}: the split {split!r} is none of {known}")
+        row = (path, label, SPLITS[split.lower()])
+        if row in seen:
+            copies += 1
+            continue
+        seen.add(row)
+        splits.setdefault(row[2], {}).setdefault(label, []).append(root / path)
+    if "train" not in splits:
+        raise DataError(f"{file} has no line for training" if splits else f"{file} has no line below its header")
+    layout.splits["train"] = splits["train"]
+    held_out = [name for name in VALID_NAMES if name in splits]
+    if held_out:
+        layout.splits["valid"] = splits[held_out[0]]
+    for name in held_out[1:]:
+        unused = [path for files in splits[name].values() for path in files]
+        layout.notices.append(f"{len(unused)} image(s) of split {name!r} ignored: {held_out[0]!r} is used to validate")
+    if copies:
+        layout.notices.append(f"{copies} line(s) of {file} repeat another: ignored")
+    return layout
+
+
+def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[int, str, str, str]]:
+    """Line number, path, label and split (train where there is no such column) of each line with content."""
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            header = stream.readline()
+            stream.seek(0)
+            reader = csv.reader(stream, delimiter=max(SEPARATORS, key=header.count))
+            names = [name.strip() for name in next(reader, [])]
+            places = _places(file, names, columns)
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    cells += [""] * (len(names) - len(cells))
+                    path, label, *split = (cells[place].strip() for place in places)
+                    yield reader.line_num, path, label, *(split or ["train"])
+    except FileNotFoundError:
+        raise DataError(f"--csv {file}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"--csv {file} is a folder") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{file} is not UTF-8 text: save it as CSV UTF-8") from None
+    except csv.Error as error:
+        raise DataError(f"{file} is not a CSV file: {error}") from None
+
+
+def _places(file: Path, names: list[str], columns: Sequence[str] | None) -> list[int]:
+    wanted = COLUMNS[: 3 if COLUMNS[2] in names else 2] if columns is None else columns
+    for name in wanted:
+        if name not in names:
+            found = ", ".join(names[:10]) or "nothing"
+            raise DataError(
+                f"{file} has no column {name!r}, only {found}: name them with --csv-columns path,label,split"
+            )
+    return [names.index(name) for name in wanted]
