@@ -52,7 +52,7 @@ def loaders(
     samples = scan.train + scan.valid
     datasets = Datasets(
         samples,
-        tfms=[[OpenImage()], [label_of, Categorize(vocab=scan.classes, sort=False)]],
+        tfms=[[OpenImage(spec.image_size, scan.truncated)], [label_of, Categorize(vocab=scan.classes, sort=False)]],
         splits=[range(len(scan.train)), range(len(scan.train), len(samples))],
     )
     normalize = Normalize.from_stats(spec.mean, spec.std, cuda=False)

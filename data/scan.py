@@ -4,19 +4,19 @@ found = scan("photos/", valid_pct=0.2, seed=0)
 found.classes, len(found.train), len(found.valid), found.side
 """
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from data.audit import audit
 from data.classes import check_classes
-from data.errors import DataError, ImageError
-from data.folder import find_layout
-from data.reader import read_size
+from data.errors import DataError
+from data.findings import Finding, Item
+from data.gather import Progress
 from data.split import limit_samples, stratified_split
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
@@ -35,7 +35,8 @@ class Scan:
 
     ``side`` is the median of the images' longer sides in pixels; ``stats`` the data set's own mean and
     deviation per channel, in [0, 1], where they are known; ``skipped`` the files left out, each with its
-    reason; ``notices`` the lines a user should read.
+    reason; ``findings`` all that the audit of the files found, and ``notices`` the lines of it that a user
+    should read; ``truncated``: some images end early, and are read with ``read_image(..., truncated=True)``.
     """
 
     source: str
@@ -46,24 +47,33 @@ class Scan:
     side: int
     stats: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     skipped: list[tuple[Path, str]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    truncated: bool = False
 
 
 def scan(
-    source: str | Path,
+    source: str | Path | None,
     *,
+    csv: str | Path | None = None,
+    csv_columns: Sequence[str] | None = None,
     valid_pct: float = 0.2,
     limit: int | None = None,
     seed: int = 42,
     data_dir: str | Path | None = None,
+    allow_truncated: bool = False,
+    drop_leaks: bool = False,
+    progress: Progress | None = None,
 ) -> Scan:
-    """Look at `source`: a folder of images, or the name ``cifar10``.
+    """Look at `source`: a folder of images, whose files are audited, or the name ``cifar10``.
 
     Parameters
     ----------
     source
         A folder (``train/`` with ``valid/``, ``val/``, ``validation/`` or ``test/``; ``train/`` alone; or one
         folder per class), or ``cifar10``.
+    csv, csv_columns, allow_truncated, drop_leaks, progress
+        As of `data.audit.audit`.
     valid_pct
         Share of each class drawn for validation where the source has no split of its own.
     limit
@@ -76,7 +86,11 @@ def scan(
     DataError
         With one line for the user, when the source cannot be trained on.
     """
-    found = _scan_cifar10(data_dir) if str(source) == "cifar10" else _scan_folder(Path(source), valid_pct, seed)
+    if csv is None and str(source) == "cifar10":
+        found = _scan_cifar10(data_dir)
+    else:
+        options = {"allow_truncated": allow_truncated, "drop_leaks": drop_leaks, "progress": progress}
+        found = _scan_files(source, csv, csv_columns, valid_pct, seed, options)
     if limit is not None:
         found.train = limit_samples(found.train, limit, seed)
         found.valid = limit_samples(found.valid, limit, seed)
@@ -102,48 +116,45 @@ def _scan_cifar10(data_dir: str | Path | None) -> Scan:
     )
 
 
-def _scan_folder(root: Path, valid_pct: float, seed: int) -> Scan:
-    layout = find_layout(root)
-    unreadable: list[tuple[Path, str]] = []
-    sides: list[int] = []
-    splits = {
-        name: [sample for label, files in classes.items() for sample in _readable(label, files, sides, unreadable)]
-        for name, classes in layout.splits.items()
-    }
-    train = splits["train"]
-    if not train:
-        path, reason = unreadable[0]
-        raise DataError(f"{root}: none of its training images can be read, the first {path}: {reason}")
-    notices = list(layout.notices)
-    if unreadable:
-        path, reason = unreadable[0]
-        notices.append(f"{len(unreadable)} unreadable file(s) left out, the first {path}: {reason}")
-    classes = sorted({sample.label for sample in train})
-    sentence = layout.sentence
-    valid = splits.get("valid")
-    if valid is None:
-        train, valid = stratified_split(train, valid_pct, seed)
+def _scan_files(
+    source: str | Path | None,
+    csv: str | Path | None,
+    csv_columns: Sequence[str] | None,
+    valid_pct: float,
+    seed: int,
+    options: dict[str, Any],
+) -> Scan:
+    found = audit(source, csv=csv, csv_columns=csv_columns, **options)
+    for finding in found.findings:
+        if finding.severity == "error":
+            raise DataError(finding.message)
+    train, valid = ([item for item in found.kept if item.split == split] for split in ("train", "valid"))
+    sentence = found.layout.sentence
+    classes = sorted({item.label for item in train})
+    notices = [finding.message for finding in found.findings if finding.severity != "note"]
+    if "valid" not in found.layout.splits:
+        train, valid = _drawn_split(train, valid_pct, seed)
+        notices += check_classes(Path(found.source), classes, classes, valid)
         sentence += f"; no validation split, so {valid_pct:.0%} of each class drawn with seed {seed}"
-    notices += check_classes(root, list(layout.splits["train"]), classes, valid)
-    skipped = layout.skipped + unreadable
-    return Scan(str(root), sentence, classes, train, valid, round(median(sides)), None, skipped, notices)
+    return Scan(
+        source=found.source,
+        layout=sentence,
+        classes=classes,
+        train=[Sample(item.path, item.label) for item in train],
+        valid=[Sample(item.path, item.label) for item in valid],
+        side=round(median(max(item.facts.width, item.facts.height) for item in found.kept)),
+        skipped=found.skipped,
+        findings=found.findings,
+        notices=notices,
+        truncated=any(item.facts.truncated for item in found.kept),
+    )
 
 
-def _readable(label: str, files: Iterable[Path], sides: list[int], skipped: list[tuple[Path, str]]) -> list[Sample]:
-    """The files whose header can be read; their longer sides and the other files go into the lists given."""
-
-    def size_or_reason(path: Path) -> tuple[int, int] | str:
-        try:
-            return read_size(path)
-        except ImageError as error:
-            return str(error).removeprefix(f"{path}: ")
-
-    samples = []
-    with ThreadPoolExecutor() as threads:  # headers are small reads: waiting on the disk, not computing
-        for path, size in zip(files, threads.map(size_or_reason, files)):
-            if isinstance(size, str):
-                skipped.append((path, size))
-            else:
-                sides.append(max(size))
-                samples.append(Sample(path, label))
-    return samples
+def _drawn_split(items: list[Item], valid_pct: float, seed: int) -> tuple[list[Item], list[Item]]:
+    """Draw validation so that copies of one image of a class stay together: no leak is made here."""
+    copies: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        copies.setdefault((item.label, item.facts.digest), []).append(item)
+    drawn = stratified_split([group[0] for group in copies.values()], valid_pct, seed)
+    train, valid = ([item for first in firsts for item in copies[first.label, first.facts.digest]] for firsts in drawn)
+    return train, valid

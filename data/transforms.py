@@ -16,10 +16,15 @@ from data.scan import Sample
 
 
 class OpenImage(Transform):
-    """A `Sample`, or anything `read_image` takes, to fastai's ``PILImage``."""
+    """A `Sample`, or anything `read_image` takes, to fastai's ``PILImage``; the options are those of `read_image`."""
+
+    def __init__(self, for_size: int | None = None, truncated: bool = False):
+        super().__init__()
+        self.for_size, self.truncated = for_size, truncated
 
     def encodes(self, sample: object) -> PILImage:
-        return PILImage(read_image(sample.source if isinstance(sample, Sample) else sample))
+        source = sample.source if isinstance(sample, Sample) else sample
+        return PILImage(read_image(source, for_size=self.for_size, truncated=self.truncated))
 
 
 def label_of(sample: Sample) -> str:

@@ -90,6 +90,23 @@ def test_a_tagged_photo_is_upright_in_training_and_validation(photo_folder):
 # Augmentation
 
 
+def test_large_photos_are_decoded_at_reduced_size(photo_folder, monkeypatch):
+    sizes = []
+
+    def counted(source, **options):
+        image = data.read_image(source, **options)
+        sizes.append((image.size, options))
+        return image
+
+    root = photo_folder(train=2, valid=1)
+    for path in root.rglob("*.jpg"):
+        Image.new("RGB", (800, 800)).save(path)
+    found = data.scan(root)
+    monkeypatch.setattr("data.transforms.read_image", counted)
+    list(loaders(found, batch_size=4).valid)
+    assert sizes[-1] == ((100, 100), {"for_size": SPEC.image_size, "truncated": False})
+
+
 def test_no_augmentation_with_strength_zero():
     assert augmentation(arrays(), 0) == []
     first, second = (loaders(arrays()).train.one_batch()[0] for _ in range(2))

@@ -124,7 +124,9 @@ def test_a_class_too_small_to_split_is_said(photo_folder):
     root = photo_folder(valid=0)
     for path in sorted((root / "train" / "dog").iterdir())[1:]:
         path.unlink()
-    assert scan(root).notices == ["1 class without validation images: dog"]
+    imbalance, notice = scan(root).notices
+    assert imbalance.startswith("classes out of balance, 12 to 1")
+    assert notice == "1 class without validation images: dog"
 
 
 @pytest.mark.parametrize("valid", [6, 0])
@@ -149,20 +151,21 @@ def test_unreadable_files_are_left_out_each_with_its_reason(photo_folder):
         (cat / "empty.jpg", "empty file"),
         (dog / "page.jpg", "not an image of a supported format"),
     ]
-    assert found.notices == [f"3 unreadable file(s) left out, the first {cat / 'dangling.jpg'}: link to a missing file"]
+    assert found.notices == [
+        f"1 file left out (missing), the first {cat / 'dangling.jpg'}: link to a missing file",
+        f"1 file left out (empty), the first {cat / 'empty.jpg'}: empty file",
+        f"1 file left out (not-an-image), the first {dog / 'page.jpg'}: not an image of a supported format",
+    ]
 
 
-def test_a_class_without_a_readable_image_is_named(photo_folder):
+def test_a_class_without_a_readable_image_is_an_error(photo_folder):
     root = photo_folder()
     bird = root / "train" / "bird"
     bird.mkdir()
     (bird / "a.jpg").touch()
-    found = scan(root)
-    assert found.classes == ["cat", "dog"]
-    assert found.notices == [
-        f"1 unreadable file(s) left out, the first {bird / 'a.jpg'}: empty file",
-        "1 class without a readable training image, left out: bird",
-    ]
+    assert message(root) == (
+        f"class 'bird': 1 of 1 files cannot be read, more than half of it, the first {bird / 'a.jpg'}: empty file"
+    )
 
 
 def test_files_left_out_by_name_are_in_the_list_too(photo_folder):
