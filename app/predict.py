@@ -64,7 +64,7 @@ def _records(
     def readable() -> Iterator[tuple[str, Any]]:
         for name, source in sources:
             try:
-                yield name, read_image(source)
+                yield name, read_image(source, for_size=predictor.image_size)
             except ImageError as error:
                 failures.append(name)
                 print(f"error: {error}", file=sys.stderr)

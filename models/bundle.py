@@ -95,11 +95,16 @@ def _stock_loaders(spec: Spec) -> DataLoaders:
 
 
 class Predictor:
-    """A loaded model: its class names, and probabilities for images."""
+    """A loaded model: its class names, and probabilities for images.
+
+    ``image_size`` is the side in pixels to which it resizes an image, or None when it does otherwise.
+    """
 
     def __init__(self, learn: Learner):
         self.learn = learn
         self.classes = [str(name) for name in learn.dls.vocab]
+        resizes = [step for step in learn.dls.after_item.fs if isinstance(step, Resize)]
+        self.image_size = min(resizes[0].size) if len(resizes) == 1 else None
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""

@@ -141,6 +141,13 @@ def test_batches_of_any_size_and_none(exported):
     torch.testing.assert_close(together.sum(1), torch.ones(3))
 
 
+def test_the_size_it_resizes_to_is_known(exported):
+    predictor = models.load(exported["resnet20_cifar"][1] / "model.pkl")
+    image = Image.new("RGB", (90, 50))
+    (batch,) = next(iter(predictor.learn.dls.test_dl([image])))
+    assert predictor.image_size == batch.shape[-1]
+
+
 def test_the_learner_can_be_trained_on_after_its_export(build, tmp_path):
     learn, spec = build("resnet20_cifar")
     before = {name: tensor.clone() for name, tensor in learn.model.state_dict().items()}
