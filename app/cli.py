@@ -5,7 +5,11 @@ from importlib import import_module
 
 from app.errors import USAGE, run
 
-COMMANDS = {"train": "train a classifier and export it", "predict": "predict the class of images"}
+COMMANDS = {
+    "train": "train a classifier and export it",
+    "predict": "predict the class of images",
+    "audit": "say what is wrong with a data set",
+}
 
 
 def main() -> int:

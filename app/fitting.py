@@ -42,7 +42,9 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     settings = {key: value for key, value in vars(args).items() if key not in ("config", "debug", "list_archs")}
     recipe = spec.recipe
     chosen = {
-        "source": args.source if scan.source == "cifar10" else str(Path(args.source).resolve()),
+        "source": args.source if scan.source == "cifar10" else _absolute(args.source),
+        "csv": _absolute(args.csv),
+        "csv_columns": args.csv_columns and ",".join(args.csv_columns),
         "arch": spec.arch.name,
         "pretrained": spec.pretrained,
         "img_size": spec.image_size,
@@ -52,7 +54,7 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         "lr": recipe.lr[args.opt],
         "wd": recipe.wd[args.opt],
     }
-    always = ("source", "arch", "pretrained", "img_size")
+    always = ("source", "csv", "csv_columns", "arch", "pretrained", "img_size")
     settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
     if settings["batch_size"] > len(scan.train):
         report.warn(
@@ -63,6 +65,10 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
         settings["freeze_epochs"] = 0
     return settings
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else str(Path(path).resolve())
 
 
 def seed_everything(seed: int) -> None:

@@ -3,9 +3,11 @@
 Talk goes to standard error; results (the epochs' rows, the end) to standard output.
 """
 
+import csv
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,10 @@ def say_scan(scan: Scan) -> None:
     say(f"classes: {len(scan.classes)} ({names})")
     for notice in scan.notices:
         warn(notice)
+    if scan.findings:
+        counts = Counter(finding.severity for finding in scan.findings)
+        said = f"files left out: {len(scan.skipped)}, warnings: {counts['warning']}, notes: {counts['note']}"
+        say(f"audit: {said} (python -m app.audit shows all, and draws them)")
 
 
 def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
@@ -55,10 +61,15 @@ def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
     )
 
 
-def write_run(folder: Path, settings: dict[str, Any], device: Any, reason: str) -> None:
-    """Write ``args.yaml`` and ``environment.json``."""
+def write_run(
+    folder: Path, settings: dict[str, Any], device: Any, reason: str, skipped: list[tuple[Path, str]]
+) -> None:
+    """Write ``args.yaml``, ``environment.json``, and ``skipped.csv``: each file left out, and why."""
     dump(folder / "args.yaml", settings)
     write_environment(folder, str(device), reason)
+    # surrogateescape: a file's name need not be valid Unicode.
+    with (folder / "skipped.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream:
+        csv.writer(stream).writerows([("file", "reason"), *skipped])
 
 
 def copy_export(model: Path, export: Path) -> None:

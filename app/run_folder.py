@@ -18,7 +18,7 @@ PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", 
 ATTEMPTS = 100  # runs that start within one second
 
 
-def check_outputs(source: str, output: Path, export: Path) -> None:
+def check_outputs(source: str | None, output: Path, export: Path) -> None:
     """Refuse, before anything is read, what could not be written at the end.
 
     Raises
@@ -27,7 +27,8 @@ def check_outputs(source: str, output: Path, export: Path) -> None:
         The run folder or the export would lie inside the data set, or cannot be written.
     """
     for flag, path in (("--output", output), ("--export", export)):
-        if Path(source).is_dir() and _inside(path, Path(source)):
+        # Beside a CSV that is given alone is not inside the data: what it does not name is no image of it.
+        if source is not None and Path(source).is_dir() and _inside(path, Path(source)):
             raise UsageError(
                 f"{flag} {path} lies inside the data set {source}: nothing is written there, choose another"
             )

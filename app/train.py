@@ -18,7 +18,7 @@ def main(argv: list[str]) -> int:
     args = parse(build_parser(), argv)
     if args.list_archs:
         return _list_archs(args.list_archs)
-    if args.source is None:
+    if args.source is None and args.csv is None:
         raise UsageError("SOURCE is missing: give a folder of images, or cifar10")
     started = time.perf_counter()
     from app.run_folder import check_outputs, new_run_folder
@@ -28,11 +28,24 @@ def main(argv: list[str]) -> int:
     import models
     from app import report
     from app.device import choose_device
+    from app.progress import progress_bar
 
     report.say_versions()
     device, reason = choose_device(args.device)
     report.say(f"device: {device} ({reason})")
-    scan = data.scan(args.source, valid_pct=args.valid_pct, limit=args.limit, seed=args.seed, data_dir=args.data_dir)
+    with progress_bar("files looked at") as progress:
+        scan = data.scan(
+            args.source,
+            csv=args.csv,
+            csv_columns=args.csv_columns,
+            valid_pct=args.valid_pct,
+            limit=args.limit,
+            seed=args.seed,
+            data_dir=args.data_dir,
+            allow_truncated=args.allow_truncated,
+            drop_leaks=args.drop_leaks,
+            progress=progress,
+        )
     report.say_scan(scan)
     spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
@@ -46,7 +59,7 @@ def main(argv: list[str]) -> int:
     learn = models.learner(loaders, spec, opt=args.opt)
     learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
-    report.write_run(folder, settings, device, reason)
+    report.write_run(folder, settings, device, reason, scan.skipped)
     outcome = fitting.fit(learn, settings, folder)
     models.export(learn, spec, folder / "model.pkl")
     if outcome.interrupted:

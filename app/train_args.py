@@ -4,6 +4,7 @@ args = parse(build_parser(), ["data/", "--epochs", "3"])
 """
 
 import argparse
+from typing import Any
 
 from app.errors import Parser, positive
 
@@ -73,7 +74,9 @@ def build_parser() -> Parser:
     )
     add("--seed", type=int, default=42, help="seed of every random choice")
 
-    add = parser.add_argument_group("data").add_argument
+    group = parser.add_argument_group("data")
+    add_data_source(group)
+    add = group.add_argument
     add(
         "--valid-pct",
         type=_share,
@@ -106,6 +109,28 @@ def build_parser() -> Parser:
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
     return parser
+
+
+def add_data_source(group: Any) -> None:
+    """Add to a parser or a group of it the flags that `app.train` and `app.audit` share."""
+    add = group.add_argument
+    add("--csv", metavar="FILE", help="labels from a CSV file; paths start from SOURCE, or from the file's own folder")
+    add(
+        "--csv-columns",
+        type=_columns,
+        metavar="PATH,LABEL,SPLIT",
+        help="its columns; the split is optional (default: path,label,split)",
+    )
+    switch = {"action": argparse.BooleanOptionalAction, "default": False}
+    add("--allow-truncated", **switch, help="keep images that end early, with what there is of them")
+    add("--drop-leaks", **switch, help="leave out of train what is in validation too")
+
+
+def _columns(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) not in (2, 3) or not all(names) or len(set(names)) != len(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two or three column names, such as path,label,split")
+    return names
 
 
 def _batch_size(text: str) -> int:

@@ -15,6 +15,7 @@ USAGE = """usage: fastsight COMMAND ...
 
   fastsight train    train a classifier and export it
   fastsight predict  predict the class of images
+  fastsight audit    say what is wrong with a data set
 
 fastsight COMMAND --help tells more
 """

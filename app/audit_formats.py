@@ -1,0 +1,70 @@
+"""The forms in which ``app.audit`` writes what it found: a table for people, JSON for programs.
+
+FORMATS["json"](found, sys.stdout)
+"""
+
+import json
+from collections import Counter
+from typing import TextIO
+
+from data.audit import Audit
+
+LISTED_FILES = 10  # files under a finding in the table; JSON has all of them
+
+
+def write_table(found: Audit, stream: TextIO) -> None:
+    """Images per class, then each finding with its files."""
+    rows = [("class", *found.layout.splits, "left out")]
+    rows += [(row["class"], *map(str, row["images"].values()), str(row["left_out"])) for row in _classes(found)]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [f"{found.source} ({found.layout.sentence})", ""]
+    for name, *counts in rows:
+        cells = [name.ljust(widths[0]), *(count.rjust(width) for count, width in zip(counts, widths[1:]))]
+        lines.append("  ".join(cells))
+    lines += ["", summary(found)]
+    for finding in found.findings:
+        lines += ["", f"{finding.severity}: {finding.message}"]
+        lines += [f"  {path}: {remark}" for path, remark in finding.files[:LISTED_FILES]]
+        if len(finding.files) > LISTED_FILES:
+            lines.append(f"  and {len(finding.files) - LISTED_FILES} more (--format json has all)")
+    # A file's name need not be valid Unicode.
+    stream.write("\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def write_json(found: Audit, stream: TextIO) -> None:
+    """One object: source, layout, counts per class, findings, and the files left out."""
+    content = {
+        "source": found.source,
+        "layout": found.layout.sentence,
+        "files": len(found.items),
+        "kept": len(found.kept),
+        "classes": _classes(found),
+        "findings": [
+            finding._asdict() | {"files": [{"file": str(path), "remark": remark} for path, remark in finding.files]}
+            for finding in found.findings
+        ],
+        "skipped": [{"file": str(path), "reason": reason} for path, reason in found.skipped],
+    }
+    stream.write(json.dumps(content, indent=2) + "\n")  # in ASCII, which holds any file's name
+
+
+FORMATS = {"table": write_table, "json": write_json}
+
+
+def summary(found: Audit) -> str:
+    """One line that counts."""
+    counts = Counter(finding.severity for finding in found.findings)
+    names = {"error": "error", "warning": "warning", "note": "note"}
+    said = [f"{counts[key]} {name}{'' if counts[key] == 1 else 's'}" for key, name in names.items() if counts[key]]
+    files = len(found.items) + len(found.layout.skipped)
+    return ", ".join([f"{files} files: {len(found.kept)} kept, {len(found.skipped)} left out", *said])
+
+
+def _classes(found: Audit) -> list[dict]:
+    images = Counter((item.label, item.split) for item in found.kept)
+    files = Counter(item.label for item in found.items)
+    rows = []
+    for label in sorted(files):
+        counts = {split: images[label, split] for split in found.layout.splits}
+        rows.append({"class": label, "images": counts, "left_out": files[label] - sum(counts.values())})
+    return rows
