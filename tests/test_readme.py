@@ -38,15 +38,18 @@ def test_every_command_is_known():
 
 @pytest.fixture
 def stand(tmp_path):
-    """A folder with `data/`, and `photos/` of 70 px in two classes."""
+    """A folder with `data/`, `photos/` of 70 px in two classes, and `labels.csv` for them."""
     (tmp_path / "data").symlink_to(PROJECT / "data")
     rng = np.random.default_rng(0)
+    lines = ["path,label"]
     for label, tint in (("cat", 60), ("dog", 180)):
         folder = tmp_path / "photos" / label
         folder.mkdir(parents=True)
         for index in range(1, 11):
             pixels = rng.normal(tint, 30, (70, 70, 3)).clip(0, 255).astype(np.uint8)
             Image.fromarray(pixels).save(folder / f"{index}.jpg")
+            lines.append(f"{label}/{index}.jpg,{label}")
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
     return tmp_path
 
 
