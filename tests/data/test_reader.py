@@ -89,7 +89,7 @@ def test_the_image_says_what_its_file_was(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("for_size", "side"),
+    ("for_size", "size"),
     [(None, (1200, 800)), (224, (1200, 800)), (200, (600, 400)), (100, (300, 200)), (1, (150, 100))],
 )
 def test_a_large_jpeg_is_decoded_at_twice_what_is_needed_or_more(for_size, size):
