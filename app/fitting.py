@@ -15,7 +15,7 @@ from fastai.torch_core import set_seed
 
 from app import report
 from app.rate_finder import find_rate
-from app.settings import dump
+from app.settings import NOT_SETTINGS, dump
 from callbacks.best import KeepBest
 from callbacks.console import Console
 from callbacks.finite import StopOnNonFinite
@@ -39,7 +39,7 @@ class Outcome:
 
 def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     """Every setting with the value that is used, in the form of ``args.yaml``."""
-    settings = {key: value for key, value in vars(args).items() if key not in ("config", "debug", "list_archs")}
+    settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
     recipe = spec.recipe
     chosen = {
         "source": args.source if scan.source == "cifar10" else _absolute(args.source),

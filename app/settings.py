@@ -12,7 +12,7 @@ from typing import Any
 
 from app.errors import UsageError
 
-NOT_SETTINGS = ("help", "config", "debug", "list_archs")
+NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run")
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:

@@ -6,7 +6,9 @@ python -m app.train cifar10 --arch resnet18_cifar --epochs 10
 
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from app.errors import INTERRUPTED, UsageError, run
 from app.settings import parse
@@ -28,13 +30,51 @@ def main(argv: list[str]) -> int:
     import models
     from app import report
     from app.device import choose_device
-    from app.progress import progress_bar
 
     report.say_versions()
     device, reason = choose_device(args.device)
     report.say(f"device: {device} ({reason})")
+    scan = _scan(args)
+    report.say_scan(scan)
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
+    from app import fitting  # fastai takes seconds: only now that the source is known to be good
+    from app.dry_run import dry_run
+
+    settings = fitting.settle(args, spec, scan)
+    report.say_spec(spec, settings)
+    fitting.seed_everything(args.seed)
+    loaders = data.loaders(
+        scan,
+        spec,
+        batch_size=settings["batch_size"],
+        workers=args.workers,
+        device=device,
+        aug_mult=args.aug_mult,
+        balanced=args.balance == "sampler",
+    )
+    weights = data.class_weights(scan) if args.balance == "weights" else None
+    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights)
+    learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
+    report.say(f"run folder: {folder}")
+    report.write_run(folder, settings, device, reason, scan.skipped)
+    if args.dry_run:
+        return dry_run(learn, settings, folder)
+    outcome = fitting.fit(learn, settings, folder)
+    models.export(learn, spec, folder / "model.pkl")
+    if outcome.interrupted:
+        report.say_interrupted(folder)
+        return INTERRUPTED
+    report.copy_export(folder / "model.pkl", Path(args.export))
+    report.say_end(scan, folder, Path(args.export), Path(args.output), outcome.best, time.perf_counter() - started)
+    return 0
+
+
+def _scan(args: Namespace) -> Any:
+    import data
+    from app.progress import progress_bar
+
     with progress_bar("files looked at") as progress:
-        scan = data.scan(
+        return data.scan(
             args.source,
             csv=args.csv,
             csv_columns=args.csv_columns,
@@ -46,28 +86,6 @@ def main(argv: list[str]) -> int:
             drop_leaks=args.drop_leaks,
             progress=progress,
         )
-    report.say_scan(scan)
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
-    from app import fitting  # fastai takes seconds: only now that the source is known to be good
-
-    settings = fitting.settle(args, spec, scan)
-    report.say_spec(spec, settings)
-    fitting.seed_everything(args.seed)
-    loaders = data.loaders(
-        scan, spec, batch_size=settings["batch_size"], workers=args.workers, device=device, aug_mult=args.aug_mult
-    )
-    learn = models.learner(loaders, spec, opt=args.opt)
-    learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
-    report.say(f"run folder: {folder}")
-    report.write_run(folder, settings, device, reason, scan.skipped)
-    outcome = fitting.fit(learn, settings, folder)
-    models.export(learn, spec, folder / "model.pkl")
-    if outcome.interrupted:
-        report.say_interrupted(folder)
-        return INTERRUPTED
-    report.copy_export(folder / "model.pkl", Path(args.export))
-    report.say_end(scan, folder, Path(args.export), Path(args.output), outcome.best, time.perf_counter() - started)
-    return 0
 
 
 def _list_archs(pattern: str) -> int:

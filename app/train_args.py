@@ -72,6 +72,12 @@ def build_parser() -> Parser:
         metavar="X",
         help="strength of augmentation, 0 for none",
     )
+    add(
+        "--balance",
+        choices=("none", "weights", "sampler"),
+        default="none",
+        help="for classes of unequal size: weigh them in the loss, or draw each equally often",
+    )
     add("--seed", type=int, default=42, help="seed of every random choice")
 
     group = parser.add_argument_group("data")
@@ -108,6 +114,7 @@ def build_parser() -> Parser:
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
+    add("--dry-run", action="store_true", help="audit, shapes, memory and a picture of a batch; no training")
     return parser
 
 

@@ -8,11 +8,12 @@ Beside the code, ``data/train`` and ``data/valid`` hold the sample data set (see
 
 from typing import Any
 
+from data.balance import class_weights
 from data.errors import DataError, ImageError
 from data.reader import read_image
 from data.scan import Sample, Scan, scan
 
-__all__ = ["DataError", "ImageError", "Sample", "Scan", "loaders", "read_image", "scan"]
+__all__ = ["DataError", "ImageError", "Sample", "Scan", "class_weights", "loaders", "read_image", "scan"]
 
 
 def __getattr__(name: str) -> Any:

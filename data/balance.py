@@ -1,10 +1,12 @@
 """Classes of which there are far fewer images than of others: the network would learn to ignore them.
 
 findings = balance_findings(kept)
+class_weights(scan)                         # {"cat": 0.6, "dog": 3.0}, the cure
 """
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from data.findings import Finding, Item
 
@@ -25,3 +27,12 @@ def balance_findings(items: Iterable[Item]) -> list[Finding]:
         "--balance weights or sampler makes up for it"
     )
     return [Finding("imbalance", "warning", message)]
+
+
+def class_weights(scan: Any) -> dict[str, float]:
+    """A weight for each class of `scan`, inverse to its training images, of mean 1 over the images.
+
+    The heuristic of King and Zeng 2001, as scikit-learn's ``class_weight="balanced"``.
+    """
+    counts = Counter(sample.label for sample in scan.train)
+    return {label: len(scan.train) / (len(counts) * counts[label]) for label in scan.classes}

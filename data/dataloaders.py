@@ -8,10 +8,12 @@
 import os
 from typing import Any
 
+from fastai.callback.data import WeightedDL
 from fastai.data.core import DataLoaders, Datasets
 from fastai.data.transforms import Categorize, IntToFloatTensor, Normalize, ToTensor
 from fastai.vision.augment import Flip, Resize, aug_transforms
 
+from data.balance import class_weights
 from data.errors import DataError
 from data.scan import Scan
 from data.transforms import OpenImage, PadCrop, label_of
@@ -28,6 +30,7 @@ def loaders(
     workers: int | None = None,
     device: Any = "cpu",
     aug_mult: float = 1.0,
+    balanced: bool = False,
 ) -> DataLoaders:
     """Build the training and validation loaders.
 
@@ -40,6 +43,8 @@ def loaders(
         Processes that decode; None chooses (`default_workers`).
     aug_mult
         Strength of the augmentation, as ``aug_transforms(mult=...)``; 0 turns it off.
+    balanced
+        Draw the images of an epoch, with replacement, so that each class is seen equally often.
 
     Returns
     -------
@@ -55,12 +60,18 @@ def loaders(
         tfms=[[OpenImage(spec.image_size, scan.truncated)], [label_of, Categorize(vocab=scan.classes, sort=False)]],
         splits=[range(len(scan.train)), range(len(scan.train), len(samples))],
     )
-    normalize = Normalize.from_stats(spec.mean, spec.std, cuda=False)
+    to_float, normalize = IntToFloatTensor(), Normalize.from_stats(spec.mean, spec.std, cuda=False)
+    for_train: dict[str, Any] = {"after_batch": [to_float, *augmentation(scan, aug_mult), normalize]}
+    for_valid = {"after_batch": [to_float, normalize]}  # fastai's own would resample each image at its place
+    if balanced:
+        weights = class_weights(scan)
+        for_train["wgts"] = [weights[sample.label] for sample in scan.train]
     made = datasets.dataloaders(
         bs=batch_size,
         num_workers=default_workers(scan) if workers is None else workers,
+        dl_type=WeightedDL if balanced else None,
         after_item=[Resize(spec.image_size), ToTensor()],
-        after_batch=[IntToFloatTensor(), *augmentation(scan, aug_mult), normalize],
+        dl_kwargs=[for_train, for_valid],
     )
     return made.to(device)  # the transforms' tensors too, which `dataloaders(device=...)` leaves behind
 

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFile
 
-from data.convert import PixelError, to_rgb
+from data.convert import to_rgb
 from data.errors import ImageError
+from data.reasons import reason
 
 try:
     from pillow_heif import register_heif_opener
@@ -36,13 +37,8 @@ FORMATS = tuple(name for name in RASTER if name in Image.OPEN)
 # Our own list, so that a data set has the same images on every machine (MIME tables differ).
 _SUFFIXES = ".avif .bmp .gif .heic .heif .jfif .jp2 .jpe .jpeg .jpg .mpo .pbm .pgm .png .pnm .ppm .tga .tif .tiff .webp"
 SUFFIXES = frozenset(_SUFFIXES.split())
-HEIC_SUFFIXES = (".heic", ".heif")
-HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")  # bytes 8 to 12
 TRUNCATED_PIXELS = 2**25  # a bit that flips in a header asks for millions of rows, and none of them is there
-# Only those that no text begins with.
-SIGNATURES = {b"\x89PNG": "PNG", b"\xff\xd8\xff": "JPEG", b"II*\0": "TIFF", b"MM\0*": "TIFF"}
 SPARE = 2  # pixels to each one that is needed: what follows can still average
-HEAD = 32  # bytes that tell a kind of file
 
 # Corrupt EXIF blocks and palette transparency make Pillow warn at every image: noise here. Set once and
 # for the whole process, since `warnings.catch_warnings` is not safe in threads.
@@ -91,22 +87,7 @@ def read_image(source: Source, *, for_size: int | None = None, truncated: bool =
             shown.format = image.format
             return shown
     except Exception as error:  # Pillow raises whatever a decoder met: SyntaxError, struct.error, ...
-        raise ImageError(f"{_name(source)}: {_reason(source, error)}") from error
-
-
-def read_size(path: Path) -> tuple[int, int]:
-    """Width and height of an image in pixels, from its header alone (orientation not applied).
-
-    Raises
-    ------
-    ImageError
-        As `read_image`, for what the header shows.
-    """
-    try:
-        with _open(path) as image:
-            return image.size
-    except Exception as error:
-        raise ImageError(f"{_name(path)}: {_reason(path, error)}") from error
+        raise ImageError(f"{_name(source)}: {reason(source, error, heif='HEIF' in FORMATS)}") from error
 
 
 def _open(source: Path | str | bytes) -> Image.Image:
@@ -136,40 +117,3 @@ def _from_array(pixels: np.ndarray) -> Image.Image:
 
 def _name(source: Path | str | bytes) -> str:
     return "image bytes" if isinstance(source, bytes) else str(source)
-
-
-def _reason(source: Path | str | bytes, error: Exception) -> str:
-    if isinstance(error, PixelError):
-        return str(error)
-    if isinstance(error, FileNotFoundError):
-        return "link to a missing file" if Path(source).is_symlink() else "no such file"
-    if isinstance(error, IsADirectoryError):
-        return "is a folder"
-    if isinstance(error, PermissionError):
-        return "no permission to read it"
-    if isinstance(error, OSError) and error.strerror:  # the system's; Pillow's have a message alone
-        return error.strerror.lower()
-    head = _head(source)
-    if head == b"":
-        return "empty file"
-    if isinstance(error, Image.UnidentifiedImageError):
-        suffix = "" if isinstance(source, bytes) else Path(source).suffix.lower()
-        heic = suffix in HEIC_SUFFIXES or (head[4:8] == b"ftyp" and head[8:12] in HEIC_BRANDS)
-        if heic and "HEIF" not in FORMATS:
-            return "HEIC is not supported: install pillow-heif"
-        if kind := next((name for start, name in SIGNATURES.items() if head.startswith(start)), None):
-            return f"damaged, or an unsupported kind of {kind}"
-        return "not an image of a supported format"
-    if isinstance(error, (Image.DecompressionBombError, MemoryError)):
-        return "too many pixels to decode safely"
-    return f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
-
-
-def _head(source: Path | str | bytes) -> bytes:
-    if isinstance(source, bytes):
-        return source[:HEAD]
-    try:
-        with open(source, "rb") as file:
-            return file.read(HEAD)
-    except (OSError, ValueError):  # the first error tells more than this one
-        return b"?"

@@ -5,7 +5,7 @@ learn = models.learner(loaders, spec, path=run_folder, opt="adam")
 
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import fastai.callback.schedule  # noqa: F401  gives Learner fit_one_cycle and lr_find
 import timm
+import torch
 import torchvision
 from fastai.data.core import DataLoaders
 from fastai.learner import Learner
@@ -32,7 +33,14 @@ from models.spec import Spec
 OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
 
 
-def learner(loaders: DataLoaders, spec: Spec, *, path: Path = Path("."), opt: str = "adam") -> Learner:
+def learner(
+    loaders: DataLoaders,
+    spec: Spec,
+    *,
+    path: Path = Path("."),
+    opt: str = "adam",
+    class_weights: Mapping[str, float] | None = None,
+) -> Learner:
     """Build the network and the Learner that trains it.
 
     Networks of ours, and the user's own, are trained whole; those of torchvision and timm are cut
@@ -44,14 +52,17 @@ def learner(loaders: DataLoaders, spec: Spec, *, path: Path = Path("."), opt: st
         Where fastai may write; never the data set's folder.
     opt
         ``adam`` (fastai's Adam, decoupled weight decay) or ``sgd`` (momentum 0.9).
+    class_weights
+        What each class, by name, counts in the loss; None for all alike.
 
     Raises
     ------
     ModelError
         The weights cannot be fetched; or the network cannot be built, or not for this size and number of classes.
     """
+    weight = None if class_weights is None else torch.tensor([class_weights[name] for name in spec.classes])
     options = {
-        "loss_func": CrossEntropyLossFlat(),
+        "loss_func": CrossEntropyLossFlat(weight=weight),
         "metrics": accuracy,
         "opt_func": OPTIMIZERS[opt],
         "path": path,

