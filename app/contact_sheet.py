@@ -65,7 +65,7 @@ def _tile(path: Path) -> Image.Image:
     """The picture on a square; a crossed empty square where there is none."""
     tile = Image.new("RGB", (TILE, TILE), (232, 232, 228))
     try:
-        image = read_image(path, truncated=True)
+        image = read_image(path, for_size=TILE, truncated=True)
     except ImageError:
         pen = ImageDraw.Draw(tile)
         pen.line((0, 0, TILE, TILE), fill=(200, 200, 196), width=2)

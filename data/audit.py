@@ -16,7 +16,7 @@ from data.balance import balance_findings
 from data.classes import check_classes
 from data.duplicates import duplicate_findings, leaks
 from data.errors import DataError
-from data.findings import SEVERITIES, Finding, Item, file_findings, is_kept
+from data.findings import SEVERITIES, Finding, Item, count_files, file_findings, is_kept
 from data.folder import Layout, find_layout
 from data.gather import Progress, gather_facts
 from data.names import name_findings
@@ -94,11 +94,20 @@ def audit(
     findings += duplicate_findings(readable, drop_leaks=drop_leaks)
     findings += name_findings(layout.splits)
     findings += balance_findings(kept)
+    findings += _nested(layout)
     findings += _unusable(root, items, kept) or _mostly_unreadable(items, readable)
     findings += _class_findings(root, layout, kept)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     skipped = layout.skipped + [pair for finding in findings if finding.severity == "skipped" for pair in finding.files]
     return Audit(str(source if csv is None else csv), layout, items, kept, findings, skipped)
+
+
+def _nested(layout: Layout) -> list[Finding]:
+    if not layout.nested:
+        return []
+    files = tuple((path, f"in {path.parent.name}/") for path in layout.nested)
+    message = f"{count_files(len(files))} in folders below their class's, counted, the first {files[0][0]}"
+    return [Finding("nested", "note", message, files)]
 
 
 # What makes training impossible is a finding too, so that `app.audit` can say the rest as well.

@@ -28,13 +28,14 @@ class Layout:
 
     ``splits`` maps "train", and "valid" where there is one, to the files of each class, sorted.
     ``sentence`` describes the layout; ``notices`` are what the user should hear about; ``skipped`` are
-    the files left out, each with its reason.
+    the files left out, each with its reason; ``nested`` those that lie deeper than in their class's folder.
     """
 
     splits: dict[str, Classes] = field(default_factory=dict)
     sentence: str = "one folder per class"
     notices: list[str] = field(default_factory=list)
     skipped: list[tuple[Path, str]] = field(default_factory=list)
+    nested: list[Path] = field(default_factory=list)
 
 
 def find_layout(root: Path) -> Layout:
@@ -100,6 +101,7 @@ def _classes(folder: Path, layout: Layout) -> Classes:
         others += [file for file in files if not _may_be_image(file.name)]
         if images := [file for file in files if _may_be_image(file.name)]:
             classes[path.name] = images
+            layout.nested += [file for file in images if file.parent != path]
         else:
             layout.notices.append(f"{path}/ holds no images{_among(files)}: not a class")
     loose = [path for path in sorted(folder.iterdir()) if path.is_file() and _may_be_image(path.name)]

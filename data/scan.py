@@ -125,9 +125,10 @@ def _scan_files(
     options: dict[str, Any],
 ) -> Scan:
     found = audit(source, csv=csv, csv_columns=csv_columns, **options)
-    for finding in found.findings:
-        if finding.severity == "error":
-            raise DataError(finding.message)
+    if errors := [finding.message for finding in found.findings if finding.severity == "error"]:
+        # Names that look alike are often the cause of a class that only validation has.
+        alike = [finding.message for finding in found.findings if finding.kind == "class-names"]
+        raise DataError("; ".join([errors[0], *alike]))
     train, valid = ([item for item in found.kept if item.split == split] for split in ("train", "valid"))
     sentence = found.layout.sentence
     classes = sorted({item.label for item in train})

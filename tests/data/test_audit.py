@@ -135,6 +135,29 @@ def test_classes_that_differ_by_case(photo_folder):
     assert scan(root).notices == ["classes 'Cat' and 'cat' differ by case only: one class perhaps"]
 
 
+def test_a_class_that_only_validation_has_because_of_its_case(photo_folder):
+    root = photo_folder()
+    (root / "valid" / "cat").rename(root / "valid" / "Cat")
+    with pytest.raises(DataError) as caught:
+        scan(root)
+    assert str(caught.value) == (
+        f"{root}: 1 class only in validation: Cat; add to train/ or remove; "
+        "classes 'cat' and 'Cat' differ by case only: one class perhaps"
+    )
+
+
+def test_images_in_folders_below_their_class_count(photo_folder):
+    root = photo_folder()
+    below = root / "train" / "cat" / "phone" / "2024"
+    below.mkdir(parents=True)
+    path = (root / "train" / "cat" / "00.jpg").rename(below / "00.jpg")
+    found = scan(root)
+    assert (len(found.train), found.notices) == (24, [])
+    (finding,) = found.findings
+    assert (finding.kind, finding.severity, finding.files) == ("nested", "note", ((path, "in 2024/"),))
+    assert finding.message == f"1 file in folders below their class's, counted, the first {path}"
+
+
 def test_imbalance(photo_folder):
     root = photo_folder()
     for path in sorted((root / "train" / "dog").iterdir())[2:]:
