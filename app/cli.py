@@ -9,6 +9,7 @@ COMMANDS = {
     "train": "train a classifier and export it",
     "predict": "predict the class of images",
     "audit": "say what is wrong with a data set",
+    "devices": "report what there is to train on, and what pays there",
 }
 
 

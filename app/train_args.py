@@ -110,7 +110,7 @@ def build_parser() -> Parser:
     )
 
     add = parser.add_argument_group("machine and output").add_argument
-    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N or mps")
+    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
@@ -170,6 +170,6 @@ _share.__name__ = "float"
 
 
 def _device(text: str) -> str:
-    if text in ("auto", "cpu", "cuda", "mps") or (text.startswith("cuda:") and text[5:].isdigit()):
+    if text in ("auto", "cpu", "cuda", "mps", "xla") or (text.startswith("cuda:") and text[5:].isdigit()):
         return text
-    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps")
+    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps, xla")
