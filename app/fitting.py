@@ -5,10 +5,12 @@ outcome = fit(learn, settings, folder)
 """
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 from fastai.torch_core import set_seed
@@ -76,8 +78,8 @@ def seed_everything(seed: int) -> None:
     set_seed(seed % 2**32, reproducible=True)
 
 
-def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
-    """Train in place; the Learner ends with the weights of its best epoch.
+def fit(learn: Learner, settings: dict[str, Any], folder: Path, cbs: Sequence[Callback] = ()) -> Outcome:
+    """Train in place, with `cbs` beside our own; the Learner ends with the weights of its best epoch.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
     """
     best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
     results = ResultsCSV(folder / "results.csv")
-    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt]
+    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt, *cbs]
     learn.remove_cb(ProgressCallback)  # Console takes its place
     learn.add_cbs(ours)
     try:
