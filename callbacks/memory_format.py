@@ -35,3 +35,5 @@ def _lay_out(model: nn.Module, memory_format: torch.memory_format) -> None:
     for parameter in model.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=memory_format)
+            if parameter.grad is not None:  # of an earlier fit; torch warns of a gradient in another layout
+                parameter.grad = parameter.grad.contiguous(memory_format=memory_format)

@@ -1,6 +1,7 @@
 """Channels last while fastai runs the model, contiguous before and after, and the same numbers."""
 
 import copy
+import warnings
 
 import pytest
 import torch
@@ -70,3 +71,12 @@ def test_trains_the_same_weights(learn):
     learn.fit(2, 1e-2)
     for ours, theirs in zip(last.parameters(), plain.parameters()):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_an_earlier_fit_are_laid_out_too(learn):
+    """torch warns where a gradient and its parameter differ in layout."""
+    learn.fit(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn.fit(1, cbs=ChannelsLast())
+    assert all(parameter.grad.is_contiguous() for parameter in learn.model.parameters())
