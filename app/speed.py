@@ -12,6 +12,7 @@ from fastai.callback.core import Callback
 from fastai.learner import Learner
 
 from app import report
+from app.batch_size import probe, set_batch_size
 from app.capabilities import gpu_verdicts
 from app.compiling import choose_compile, learn_from
 from app.precision import SHORT, choose_way
@@ -34,13 +35,15 @@ class Speed:
         To be added to the Learner for the fit.
     """
 
-    def __init__(self, learn: Learner, settings: dict[str, Any]):
+    def __init__(self, learn: Learner, settings: dict[str, Any], *, probe_batch: bool = False):
         self._learn, self._work = learn, Work.of(learn, settings)
         self._step, self._compiled, self._timer = None, None, StepTimer()
         if self._work.device.type == "cuda":
             _settle_tf32(settings, self._work.device)
         self.way, reason = choose_way(learn, self._work, settings["amp"], settings["memory_format"])
         report.say(f"precision: {self.way} ({reason})")
+        if probe_batch:
+            self._settle_batch_size(settings)
         if settings["compile"] != "off":
             self._step = self._eager_step(settings["compile"])
         settings["compile"], reason = choose_compile(settings["compile"], learn.model, self._work, self.way, self._step)
@@ -56,6 +59,15 @@ class Speed:
         for callback in self.callbacks:
             if isinstance(callback, Autocast) and callback.skipped:
                 report.say(f"fp16: {callback.skipped} steps were skipped, their gradients overflowed")
+
+    def _settle_batch_size(self, settings: dict[str, Any]) -> None:
+        reason = "by architecture: memory is probed on CUDA GPUs alone"
+        if self._work.device.type == "cuda":
+            images = len(self._learn.dls.train_ds)
+            settings["batch_size"], reason = probe(self._learn, self._work, self.way, images)
+            set_batch_size(self._learn, settings["batch_size"])
+            self._work = Work.of(self._learn, settings)
+        report.say(f"batch size: {settings['batch_size']} ({reason})")
 
     def _eager_step(self, asked: str) -> float | None:
         """Seconds of an eager step; None on a CPU where there is too little to do for compiling to be thought of."""

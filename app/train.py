@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
     if args.dry_run:
         report.write_run(folder, settings, device, reason, scan.skipped)
         return dry_run(learn, settings, folder)
-    speed = Speed(learn, settings)
+    speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
     report.write_run(folder, settings, device, reason, scan.skipped)
     outcome = fitting.fit(learn, settings, folder, speed.callbacks)
     speed.say_end()

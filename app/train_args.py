@@ -56,7 +56,14 @@ def build_parser() -> Parser:
         metavar="N",
         help="epochs before them with only the head trained (default: by architecture)",
     )
-    add("--batch-size", "-b", type=_batch_size, metavar="N", help="images per step (default: by architecture)")
+    add(
+        "--batch-size",
+        "-b",
+        type=_batch_size,
+        metavar="N",
+        help="images per step, or 'auto' for what fits into a GPU's memory (default: by architecture)",
+    )
+    add("--accumulate", type=positive(int), default=1, metavar="N", help="batches per step of the optimizer")
     add(
         "--lr",
         type=_learning_rate,
@@ -155,7 +162,9 @@ def _columns(text: str) -> list[str]:
     return names
 
 
-def _batch_size(text: str) -> int:
+def _batch_size(text: str) -> int | str:
+    if text == "auto":
+        return text
     value = int(text)
     if value < 2:
         raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")

@@ -82,7 +82,7 @@ def step_seconds(learn: Learner, work: Work, ways: list[Way]) -> dict[Way, float
     devices = [work.device] if work.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         x = torch.randn(images, 3, work.size, work.size, device=work.device)
-        copies = {layout: _Copy(learn, work, layout) for layout in {way.memory_format for way in ways}}
+        copies = {layout: Copy(learn, work, layout) for layout in {way.memory_format for way in ways}}
         best = dict.fromkeys(ways, float("inf"))
         for turn in range(1 + REPEATS):
             for way in ways:
@@ -92,7 +92,7 @@ def step_seconds(learn: Learner, work: Work, ways: list[Way]) -> dict[Way, float
     return best
 
 
-class _Copy:
+class Copy:
     """The network of a Learner, copied, with an optimizer of the same kind."""
 
     def __init__(self, learn: Learner, work: Work, memory_format: str):

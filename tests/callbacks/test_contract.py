@@ -11,6 +11,7 @@ import torch
 from fastai.callback.core import Callback
 
 import callbacks
+from callbacks.accumulate import Accumulate
 from callbacks.autocast import Autocast
 from callbacks.compile import CompileForward
 from callbacks.results import ResultsCSV
@@ -31,7 +32,8 @@ def every_class():
 
 
 ARGUMENTS = {ResultsCSV: ["results.csv"], TensorBoard: ["board"]}
-OPTIONS = {CompileForward: {"backend": "eager"}}  # inductor takes minutes
+# inductor takes minutes; and a step is taken with every batch of six, as without
+OPTIONS = {CompileForward: {"backend": "eager"}, Accumulate: {"n_acc": 6}}
 every_callback = pytest.mark.parametrize("cls", every_class(), ids=lambda cls: cls.__name__)
 
 
@@ -49,6 +51,7 @@ def with_callback(make_learner, tmp_path):
 def test_all_are_found():
     names = {cls.__name__ for cls in every_class()}
     assert names >= {
+        "Accumulate",
         "Autocast",
         "ChannelsLast",
         "CompileForward",
@@ -57,6 +60,7 @@ def test_all_are_found():
         "Interruptible",
         "KeepBest",
         "ResultsCSV",
+        "StepTimer",
         "StopOnNonFinite",
         "TensorBoard",
     }
