@@ -7,6 +7,7 @@ import argparse
 from typing import Any
 
 from app.errors import Parser, positive
+from app.speed_args import add_speed
 
 
 def build_parser() -> Parser:
@@ -116,23 +117,10 @@ def build_parser() -> Parser:
         help="processes that read images (default: chosen)",
     )
 
+    add_speed(parser.add_argument_group("speed"))
+
     add = parser.add_argument_group("machine and output").add_argument
     add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
-    add("--amp", choices=("auto", "off", "bf16", "fp16"), default="auto", help="mixed precision")
-    add(
-        "--memory-format",
-        choices=("auto", "contiguous", "channels_last"),
-        default="auto",
-        help="layout of images and weights in memory",
-    )
-    add("--compile", choices=("auto", "on", "off"), default="auto", help="torch.compile for the training")
-    add(
-        "--compile-mode",
-        choices=("default", "reduce-overhead", "max-autotune"),
-        default="default",
-        help="mode of torch.compile",
-    )
-    add("--tf32", action=argparse.BooleanOptionalAction, default=True, help="TF32 on GPUs from capability 8.0 on")
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")

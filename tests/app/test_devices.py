@@ -16,7 +16,7 @@ from app.tf32 import set_tf32
 def test_json_has_versions_devices_and_the_choice(call):
     found = json.loads(call(devices.main, "--format", "json").out)
     assert set(found) == {"versions", "chosen", "devices"}
-    assert found["versions"]["torch"] == torch.__version__.partition("+")[0] or torch.__version__
+    assert found["versions"]["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     cpu = found["devices"][0]
     assert cpu["device"] == "cpu"
     assert cpu["threads"] == torch.get_num_threads()
