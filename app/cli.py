@@ -9,6 +9,8 @@ COMMANDS = {
     "train": "train a classifier and export it",
     "predict": "predict the class of images",
     "audit": "say what is wrong with a data set",
+    "devices": "report what there is to train on, and what pays there",
+    "benchmark": "compare two ways to train",
 }
 
 
@@ -17,7 +19,7 @@ def main() -> int:
     words = sys.argv[1:]
     if words and words[0] in COMMANDS:
         return run(import_module(f"app.{words[0]}").main, words[1:])
-    lines = "\n".join(f"  fastsight {name:<8} {text}" for name, text in COMMANDS.items())
+    lines = "\n".join(f"  fastsight {name:<9} {text}" for name, text in COMMANDS.items())
     usage = f"usage: fastsight COMMAND ...\n\n{lines}\n\nfastsight COMMAND --help tells more"
     if words and words[0] in ("-h", "--help"):
         print(usage)

@@ -16,7 +16,7 @@ def choose_device(name: str) -> tuple[Any, str]:
     Parameters
     ----------
     name
-        ``auto`` (a CUDA GPU, else Apple's, else the CPU), ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
+        ``auto`` (a CUDA GPU, else Apple's, else the CPU), ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``xla``.
 
     Raises
     ------
@@ -41,6 +41,8 @@ def choose_device(name: str) -> tuple[Any, str]:
         if (device.index or 0) < count:
             return device, f"as asked; {_cuda_sentence(device)}"
         raise UsageError(f"--device {name}: {count} CUDA device(s) found; use --device auto or cpu")
+    if name == "xla":
+        raise UsageError("--device xla: not supported yet; use --device auto or cpu")
     raise UsageError(f"--device {name}: not found on this machine; use --device auto or cpu")
 
 

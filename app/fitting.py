@@ -5,17 +5,22 @@ outcome = fit(learn, settings, folder)
 """
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 from fastai.torch_core import set_seed
 
 from app import report
+from app.batch_size import is_out_of_memory, set_batch_size
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
+from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.console import Console
 from callbacks.finite import StopOnNonFinite
@@ -26,6 +31,7 @@ from callbacks.timing import EpochTimer
 from data import Scan
 from models import Spec
 
+SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
 
 
@@ -56,6 +62,8 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     }
     always = ("source", "csv", "csv_columns", "arch", "pretrained", "img_size")
     settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
+    if settings["batch_size"] == "auto":  # on a GPU, `app.speed` finds another one, when there is a model
+        settings["batch_size"] = recipe.batch_size
     if settings["batch_size"] > len(scan.train):
         report.warn(
             f"batch size {settings['batch_size']} is lowered to the {len(scan.train)} training images there are"
@@ -76,8 +84,8 @@ def seed_everything(seed: int) -> None:
     set_seed(seed % 2**32, reproducible=True)
 
 
-def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
-    """Train in place; the Learner ends with the weights of its best epoch.
+def fit(learn: Learner, settings: dict[str, Any], folder: Path, cbs: Sequence[Callback] = ()) -> Outcome:
+    """Train in place, with `cbs` beside our own; the Learner ends with the weights of its best epoch.
 
     Raises
     ------
@@ -86,7 +94,9 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
     """
     best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
     results = ResultsCSV(folder / "results.csv")
-    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt]
+    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt, *cbs]
+    if settings["accumulate"] > 1:
+        ours.append(Accumulate(settings["batch_size"] * settings["accumulate"]))
     learn.remove_cb(ProgressCallback)  # Console takes its place
     learn.add_cbs(ours)
     try:
@@ -94,23 +104,61 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path) -> Outcome:
             settings["lr"] = find_rate(learn, folder)
             dump(folder / "args.yaml", settings)
         with interrupt.caught(), learn.no_logging():
-            _fit_phases(learn, settings)
+            _fit_phases(learn, settings, folder)
             best.restore()
     finally:
         board.close()
         learn.remove_cbs(ours)
+        learn.remove_cb(Accumulate)
     return Outcome(best.row, interrupt.requested)
 
 
-def _fit_phases(learn: Learner, settings: dict[str, Any]) -> None:
+def _fit_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
     """fastai's fine_tune where there are pretrained weights, else one cycle for the whole network."""
-    rate, decay = settings["lr"], settings["wd"]
+    rate = settings["lr"]
     if settings["freeze_epochs"]:
         learn.freeze()
-        learn.fit_one_cycle(settings["freeze_epochs"], rate, wd=decay, pct_start=0.99)
+        _fit_phase(learn, settings, folder, settings["freeze_epochs"], rate, pct_start=0.99)
         rate /= 2
     learn.unfreeze()
     if settings["pretrained"]:
-        learn.fit_one_cycle(settings["epochs"], slice(rate / BODY_DIVISOR, rate), wd=decay, pct_start=0.3, div=5.0)
+        rates = slice(rate / BODY_DIVISOR, rate)
+        _fit_phase(learn, settings, folder, settings["epochs"], rates, pct_start=0.3, div=5.0)
     else:
-        learn.fit_one_cycle(settings["epochs"], rate, wd=decay)
+        _fit_phase(learn, settings, folder, settings["epochs"], rate)
+
+
+def _fit_phase(
+    learn: Learner, settings: dict[str, Any], folder: Path, epochs: int, rate: float | slice, **options: float
+) -> None:
+    """One cycle; where memory runs out, its epoch begins again with half the batch, accumulated."""
+    timer = learn.epoch_timer
+    before = len(timer.rows)
+    while True:
+        try:
+            done = len(timer.rows) - before
+            learn.fit_one_cycle(epochs, rate, wd=settings["wd"], start_epoch=done, **options)
+            return
+        except Exception as error:
+            if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:
+                raise
+        timer.run_epoch = len(timer.rows)
+        _halve_batch(learn, settings)
+        dump(folder / "args.yaml", settings)
+
+
+def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:
+    """Half the images per batch, twice the batches per step."""
+    learn("after_cancel_fit")  # closes the progress bar
+    learn.opt.zero_grad()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    was = settings["batch_size"]
+    settings["batch_size"], settings["accumulate"] = was // 2, settings["accumulate"] * 2
+    set_batch_size(learn, settings["batch_size"])
+    learn.remove_cb(Accumulate)
+    learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
+    report.warn(
+        f"out of memory with batches of {was}: going on with {settings['batch_size']}, "
+        f"{settings['accumulate']} of them for a step"
+    )

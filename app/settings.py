@@ -85,4 +85,6 @@ def _tokens(action: argparse.Action, value: Any) -> list[str]:
         if not isinstance(value, bool):
             raise UsageError(f"{action.dest}: expected true or false, not {value!r}")
         return [flag if value else action.option_strings[1]]
+    if isinstance(value, bool) and action.choices:
+        value = "on" if value else "off"  # a bare `compile: on` is a boolean in YAML 1.1
     return [f"{flag}={value}"]

@@ -39,6 +39,7 @@ def main(argv: list[str]) -> int:
     spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
+    from app.speed import Speed
 
     settings = fitting.settle(args, spec, scan)
     report.say_spec(spec, settings)
@@ -56,10 +57,13 @@ def main(argv: list[str]) -> int:
     learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights)
     learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
-    report.write_run(folder, settings, device, reason, scan.skipped)
     if args.dry_run:
+        report.write_run(folder, settings, device, reason, scan.skipped)
         return dry_run(learn, settings, folder)
-    outcome = fitting.fit(learn, settings, folder)
+    speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
+    report.write_run(folder, settings, device, reason, scan.skipped)
+    outcome = fitting.fit(learn, settings, folder, speed.callbacks)
+    speed.say_end()
     models.export(learn, spec, folder / "model.pkl")
     if outcome.interrupted:
         report.say_interrupted(folder)

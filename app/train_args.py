@@ -7,6 +7,7 @@ import argparse
 from typing import Any
 
 from app.errors import Parser, positive
+from app.speed_args import add_speed
 
 
 def build_parser() -> Parser:
@@ -56,7 +57,14 @@ def build_parser() -> Parser:
         metavar="N",
         help="epochs before them with only the head trained (default: by architecture)",
     )
-    add("--batch-size", "-b", type=_batch_size, metavar="N", help="images per step (default: by architecture)")
+    add(
+        "--batch-size",
+        "-b",
+        type=_batch_size,
+        metavar="N",
+        help="images per step, or 'auto' for what fits into a GPU's memory (default: by architecture)",
+    )
+    add("--accumulate", type=positive(int), default=1, metavar="N", help="batches per step of the optimizer")
     add(
         "--lr",
         type=_learning_rate,
@@ -109,8 +117,10 @@ def build_parser() -> Parser:
         help="processes that read images (default: chosen)",
     )
 
+    add_speed(parser.add_argument_group("speed"))
+
     add = parser.add_argument_group("machine and output").add_argument
-    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N or mps")
+    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
@@ -140,7 +150,9 @@ def _columns(text: str) -> list[str]:
     return names
 
 
-def _batch_size(text: str) -> int:
+def _batch_size(text: str) -> int | str:
+    if text == "auto":
+        return text
     value = int(text)
     if value < 2:
         raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")
@@ -170,6 +182,6 @@ _share.__name__ = "float"
 
 
 def _device(text: str) -> str:
-    if text in ("auto", "cpu", "cuda", "mps") or (text.startswith("cuda:") and text[5:].isdigit()):
+    if text in ("auto", "cpu", "cuda", "mps", "xla") or (text.startswith("cuda:") and text[5:].isdigit()):
         return text
-    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps")
+    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps, xla")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import hparams as summaries
 
 from callbacks.timing import RowCallback
 
@@ -46,6 +47,13 @@ class TensorBoard(RowCallback):
             if column in row:
                 self.writer.add_scalar(tag, row[column], row["epoch"])
         self.writer.add_scalar("time/warmup_epoch", float(row["warmup"]), row["epoch"])
+
+    def hparams(self, hparams: dict[str, Any], metrics: dict[str, float]) -> None:
+        """Write the run's hyperparameters and results into its own file; ``add_hparams`` would open another."""
+        for summary in summaries(hparams, metrics):
+            self.writer.file_writer.add_summary(summary)
+        for name, value in metrics.items():
+            self.writer.add_scalar(name, value)
 
     def close(self) -> None:
         """Flush and close the event file; safe to call twice."""

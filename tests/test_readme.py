@@ -77,3 +77,18 @@ def test_commands_run_in_order(stand):
 def _run_config(stand: Path) -> str:
     newest = max((stand / "runs").iterdir())
     return str(newest.relative_to(stand) / "args.yaml")
+
+
+def test_the_python_lines_run():
+    """The lines for a fastai script, with a Learner of two classes of noise; `eager` stands for the slow back end."""
+    import torch
+    from fastai.data.core import DataLoaders
+    from fastai.learner import Learner
+
+    (lines,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    data = [(torch.randn(3, 8, 8), torch.tensor(i % 2)) for i in range(8)]
+    loaders = DataLoaders.from_dsets(data, data, bs=4, device=torch.device("cpu"))
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    learn = Learner(loaders, net, loss_func=torch.nn.CrossEntropyLoss())
+    exec(lines.replace("CompileForward()", 'CompileForward(backend="eager")'), {"learn": learn})
+    assert net._compiled_call_impl is None

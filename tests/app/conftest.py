@@ -19,6 +19,14 @@ SIDE, NOISE = 48, 40
 Result = namedtuple("Result", "code out err")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """What is measured here is not kept for the user, nor the user's measurements used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def colours_once(tmp_path_factory):
     """2 classes x 12 training and 6 validation images of 48 px, noise around a colour; not to be changed."""

@@ -13,9 +13,11 @@ from app import cli
 
 USAGE = """usage: fastsight COMMAND ...
 
-  fastsight train    train a classifier and export it
-  fastsight predict  predict the class of images
-  fastsight audit    say what is wrong with a data set
+  fastsight train     train a classifier and export it
+  fastsight predict   predict the class of images
+  fastsight audit     say what is wrong with a data set
+  fastsight devices   report what there is to train on, and what pays there
+  fastsight benchmark compare two ways to train
 
 fastsight COMMAND --help tells more
 """

@@ -150,13 +150,18 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
 
 def test_talk_goes_to_standard_error(trained, colours_once):
     result, folder = trained
-    assert result.err.splitlines()[2:] == [
+    lines = result.err.splitlines()
+    said_of_speed = lines[-2:]
+    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-2])
+    assert lines[-1] == "compile: off (the training is too short)"
+    assert lines[2:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
         "warning: batch size 64 is lowered to the 24 training images there are",
         "model: resnet20_cifar (from scratch) at 32 px",
         "training: 2 epochs, batch size 24, adam, learning rate 0.004, weight decay 0.01, seed 42",
         f"run folder: {folder}",
+        *said_of_speed,
     ]
     assert re.match(r"python \S+, fastai \S+, torch \S+, torchvision \S+, timm \S+\ndevice: \S+ \(.+\)\n", result.err)
 

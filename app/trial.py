@@ -1,0 +1,119 @@
+"""Time a few training steps of a copy of the model, before anything is trained.
+
+work = Work.of(learn, settings)             # what is to be trained, and how much of it
+seconds = step_seconds(learn, work, [Way("off", "contiguous"), Way("bf16", "channels_last")])
+"""
+
+import copy
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from fastai.learner import Learner
+from torch import nn
+
+from callbacks.autocast import DTYPES
+from callbacks.timing import synchronize
+
+PIXELS = 8 * 224 * 224  # of a step that is timed: enough to keep two cores busy, and little enough to take a second
+REPEATS = 3  # the fastest counts: whatever else the machine does can only slow a step down
+FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+class Way(NamedTuple):
+    """A way to train: ``off``, ``bf16`` or ``fp16``; ``contiguous`` or ``channels_last``."""
+
+    amp: str
+    memory_format: str
+
+    def __str__(self) -> str:
+        return " ".join(
+            part for part in (self.amp.replace("off", "float32"), self.memory_format) if part != "contiguous"
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a training is going to do, as far as its time depends on it."""
+
+    arch: str
+    size: int
+    batch_size: int
+    images: int
+    """Training images, over all epochs."""
+
+    phases: int
+    """1, or 2 when the body is frozen first."""
+
+    frozen: bool
+    """Whether the body is frozen for most epochs."""
+
+    device: torch.device
+
+    @classmethod
+    def of(cls, learn: Learner, settings: dict[str, Any]) -> "Work":
+        """Read it from the Learner and the settled settings."""
+        frozen, unfrozen = settings["freeze_epochs"], settings["epochs"]
+        return cls(
+            arch=settings["arch"],
+            size=settings["img_size"],
+            batch_size=settings["batch_size"],
+            images=len(learn.dls.train) * settings["batch_size"] * (frozen + unfrozen),
+            phases=1 + bool(frozen),
+            frozen=frozen > unfrozen,
+            device=learn.dls.device,
+        )
+
+    @property
+    def steps(self) -> int:
+        """Training steps to come."""
+        return self.images // self.batch_size
+
+
+def step_seconds(learn: Learner, work: Work, ways: list[Way]) -> dict[Way, float]:
+    """Seconds per image of a training step, for each of `ways`.
+
+    Copies are run, in training mode and with the parameters frozen that will be frozen; the random state is put
+    back. The ways take turns, so that a disturbance falls on all.
+    """
+    images = max(2, min(work.batch_size, PIXELS // work.size**2))
+    devices = [work.device] if work.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        x = torch.randn(images, 3, work.size, work.size, device=work.device)
+        copies = {layout: Copy(learn, work, layout) for layout in {way.memory_format for way in ways}}
+        best = dict.fromkeys(ways, float("inf"))
+        for turn in range(1 + REPEATS):
+            for way in ways:
+                seconds = copies[way.memory_format].step(x, way.amp) / images
+                if turn:  # the first of each warms up
+                    best[way] = min(best[way], seconds)
+    return best
+
+
+class Copy:
+    """The network of a Learner, copied, with an optimizer of the same kind."""
+
+    def __init__(self, learn: Learner, work: Work, memory_format: str):
+        self.layout = FORMATS[memory_format]
+        self.model = copy.deepcopy(learn.model).to(work.device).train()
+        if not work.frozen:
+            self.model.requires_grad_(True)
+        self.model.to(memory_format=self.layout)
+        trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimizer = learn.opt_func(trained, lr=1e-6)
+
+    def step(self, x: torch.Tensor, amp: str) -> float:
+        """Seconds of one training step."""
+        device, dtype = x.device, DTYPES.get(amp)
+        x, y = x.contiguous(memory_format=self.layout), x.new_zeros(len(x), dtype=torch.long)
+        synchronize(device)
+        started = time.perf_counter()
+        with torch.autocast(device.type, dtype=dtype) if dtype else nullcontext():
+            logits = self.model(x)
+        nn.functional.cross_entropy(logits.float(), y).backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        synchronize(device)
+        return time.perf_counter() - started

@@ -1,0 +1,106 @@
+"""Mixed precision on CPU, CUDA and XLA; fastai's own is for CUDA alone.
+
+learn.fit_one_cycle(3, cbs=Autocast("bf16"))
+"""
+
+import torch
+from fastai.callback.core import CancelStepException
+from fastai.torch_core import to_float
+from torch.amp import GradScaler
+
+from callbacks.scoped import CallLayer, ScopedCallback
+
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+# fp16 has five bits of exponent: gradients need a scaler, which torch has for CUDA.
+DEVICES = {"bf16": ("cuda", "cpu", "xla"), "fp16": ("cuda",)}
+
+
+class PrecisionError(ValueError):
+    """The precision asked for is not to be had on the device; the message names another."""
+
+
+def check_supported(precision: str, device: torch.device) -> None:
+    """Raise a PrecisionError where `precision` ("bf16" or "fp16") cannot be trained with on `device`."""
+    if device.type not in DEVICES[precision]:
+        other = "use bf16 or full precision" if device.type in DEVICES["bf16"] else "use full precision"
+        raise PrecisionError(f"{precision} is not supported on {device.type}: {other}")
+
+
+class Autocast(ScopedCallback):
+    """The forward runs under ``torch.autocast``; loss, metrics, gradients and weights stay float32.
+
+    The context lies around the call of the model itself, so that an exception cannot leave it on. In fp16 the
+    loss is scaled, and a step whose gradients overflow is skipped, as in fastai's MixedPrecision.
+
+    Parameters
+    ----------
+    dtype
+        ``bf16`` (CPU, CUDA from capability 8.0, XLA) or ``fp16`` (CUDA).
+
+    Attributes
+    ----------
+    skipped : int
+        Steps skipped for gradients that overflowed, over all fits.
+
+    Raises
+    ------
+    PrecisionError
+        When a fit begins on a device that cannot do it.
+    """
+
+    order = (
+        10  # fastai's for precision: GradientAccumulation (6) counts before, GradientClip (11) sees unscaled gradients
+    )
+
+    def __init__(self, dtype: str = "bf16"):
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype {dtype!r} is neither bf16 nor fp16")
+        self.dtype, self.skipped, self._layer, self._scaler = dtype, 0, None, None
+
+    def enter(self) -> None:
+        model = self.learn.model
+        device = next(model.parameters()).device
+        check_supported(self.dtype, device)
+
+        def cast(call, *args, **kwargs):
+            with torch.autocast(device.type, dtype=DTYPES[self.dtype]):
+                return call(*args, **kwargs)
+
+        if self.dtype == "fp16":
+            self._scaler = GradScaler(device.type)
+        self._layer = CallLayer(model, cast)
+        self._layer.put_on()
+
+    def leave(self) -> None:
+        if self._layer is not None:
+            self._layer.take_off()
+        self._layer = self._scaler = None
+
+    def after_pred(self):
+        self.learn.pred = to_float(self.learn.pred)
+
+    def before_backward(self):
+        if self._scaler is not None:
+            self.learn.loss_grad = self._scaler.scale(self.learn.loss_grad)
+
+    def before_step(self):
+        if self._scaler is not None:
+            step = _Step(self.learn.opt.param_groups)
+            self._scaler.step(step)  # unscales the gradients in place
+            if not step.taken:
+                self.skipped += 1
+                raise CancelStepException
+
+    def after_step(self):
+        if self._scaler is not None:
+            self._scaler.update()
+
+
+class _Step:
+    """What the scaler takes for an optimizer: tells whether it would step. fastai's own optimizer does it later."""
+
+    def __init__(self, param_groups: list):
+        self.param_groups, self.taken = param_groups, False
+
+    def step(self) -> None:
+        self.taken = True
