@@ -7,7 +7,8 @@ python -m app.audit photos/ --grid doubtful.png --strict
 import sys
 from pathlib import Path
 
-from app.errors import FAILURE, Parser, UsageError, run
+from app.errors import FAILURE, UsageError, run
+from app.parser import Parser
 from app.train_args import add_data_source
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from app.errors import INTERRUPTED, Parser, UsageError, positive, run
+from app.argument_types import positive
+from app.errors import INTERRUPTED, UsageError, run
+from app.parser import Parser
 
 COMPARISONS = {
     "compile": ("eager", "compiled"),

@@ -9,7 +9,8 @@ import os
 import sys
 from typing import Any
 
-from app.errors import Parser, run
+from app.errors import run
+from app.parser import Parser
 
 PACKAGES = ("python", "torch", "torchvision", "fastai", "torch_xla")
 ABILITIES = ("tf32", "bf16", "fp16", "compile")

@@ -6,7 +6,6 @@
 2: the command line, a path or the data; 1: a failure while running; 130: Ctrl-C.
 """
 
-import argparse
 import os
 import sys
 import traceback
@@ -70,34 +69,3 @@ def one_line(error: Exception) -> str:
     if not expected:
         message = f"{type(error).__name__}: {message[:300]}" + ("" if remedy else " (--debug shows the traceback)")
     return f"{message} ({remedy})" if remedy else message
-
-
-class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
-    """Shows a flag's default unless it is None, where the help text says what happens."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        return action.help if action.default in (None, False) else super()._get_help_string(action)
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser as all commands use it: no abbreviated flags, `--debug`, one line per error."""
-
-    def __init__(self, **options: object):
-        super().__init__(allow_abbrev=False, formatter_class=HelpFormatter, **options)
-        self.add_argument("--debug", action="store_true", help="show the traceback when something fails")
-
-    def error(self, message: str) -> None:
-        raise UsageError(f"{message} (see {self.prog} --help)")
-
-
-def positive(kind: type, zero: bool = False) -> Callable[[str], float]:
-    """An argument type: `kind` (int or float), finite and above zero, or not below it."""
-
-    def parse(text: str) -> float:
-        value = kind(text)
-        if not (value >= 0 if zero else value > 0) or value == float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not {'zero or more' if zero else 'above zero'}")
-        return value
-
-    parse.__name__ = kind.__name__  # argparse names the type in its message
-    return parse

@@ -10,7 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from app.errors import FAILURE, Parser, UsageError, positive, run
+from app.argument_types import positive
+from app.errors import FAILURE, UsageError, run
+from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
 

@@ -6,7 +6,8 @@ args = parse(build_parser(), ["data/", "--epochs", "3"])
 import argparse
 from typing import Any
 
-from app.errors import Parser, positive
+from app.argument_types import batch_size, columns, device, learning_rate, positive, share
+from app.parser import Parser
 from app.speed_args import add_speed
 
 
@@ -60,14 +61,14 @@ def build_parser() -> Parser:
     add(
         "--batch-size",
         "-b",
-        type=_batch_size,
+        type=batch_size,
         metavar="N",
         help="images per step, or 'auto' for what fits into a GPU's memory (default: by architecture)",
     )
     add("--accumulate", type=positive(int), default=1, metavar="N", help="batches per step of the optimizer")
     add(
         "--lr",
-        type=_learning_rate,
+        type=learning_rate,
         metavar="RATE",
         help="peak learning rate, or 'find' for the finder's suggestion (default: by architecture)",
     )
@@ -93,7 +94,7 @@ def build_parser() -> Parser:
     add = group.add_argument
     add(
         "--valid-pct",
-        type=_share,
+        type=share,
         default=0.2,
         metavar="SHARE",
         help="share drawn for validation where the folder has no split",
@@ -120,7 +121,7 @@ def build_parser() -> Parser:
     add_speed(parser.add_argument_group("speed"))
 
     add = parser.add_argument_group("machine and output").add_argument
-    add("--device", default="auto", type=_device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
+    add("--device", default="auto", type=device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
@@ -134,54 +135,10 @@ def add_data_source(group: Any) -> None:
     add("--csv", metavar="FILE", help="labels from a CSV file; paths start from SOURCE, or from the file's own folder")
     add(
         "--csv-columns",
-        type=_columns,
+        type=columns,
         metavar="PATH,LABEL,SPLIT",
         help="its columns; the split is optional (default: path,label,split)",
     )
     switch = {"action": argparse.BooleanOptionalAction, "default": False}
     add("--allow-truncated", **switch, help="keep images that end early, with what there is of them")
     add("--drop-leaks", **switch, help="leave out of train what is in validation too")
-
-
-def _columns(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(names) not in (2, 3) or not all(names) or len(set(names)) != len(names):
-        raise argparse.ArgumentTypeError(f"{text!r} is not two or three column names, such as path,label,split")
-    return names
-
-
-def _batch_size(text: str) -> int | str:
-    if text == "auto":
-        return text
-    value = int(text)
-    if value < 2:
-        raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")
-    return value
-
-
-_batch_size.__name__ = "int"
-
-
-def _learning_rate(text: str) -> float | str:
-    if text == "find":
-        return text
-    try:
-        return positive(float)(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'find'") from None
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
-
-
-_share.__name__ = "float"
-
-
-def _device(text: str) -> str:
-    if text in ("auto", "cpu", "cuda", "mps", "xla") or (text.startswith("cuda:") and text[5:].isdigit()):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps, xla")

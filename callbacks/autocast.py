@@ -48,9 +48,8 @@ class Autocast(ScopedCallback):
         When a fit begins on a device that cannot do it.
     """
 
-    order = (
-        10  # fastai's for precision: GradientAccumulation (6) counts before, GradientClip (11) sees unscaled gradients
-    )
+    # fastai's for precision: GradientAccumulation (6) counts before, GradientClip (11) sees unscaled gradients.
+    order = 10
 
     def __init__(self, dtype: str = "bf16"):
         if dtype not in DTYPES:

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from app.errors import Parser, UsageError, one_line, positive, run
+from app.argument_types import positive
+from app.errors import UsageError, one_line, run
+from app.parser import Parser
 from callbacks.finite import NonFiniteLoss
 from data import DataError, ImageError
 from models import ModelError

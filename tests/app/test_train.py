@@ -50,7 +50,7 @@ def listing(root):
 def test_a_run_folder_holds_the_run(trained):
     _, folder = trained
     names = sorted(re.sub(r"\.\d+\..*", "", path.name) for path in folder.iterdir())
-    assert names == ["args.yaml", "environment.json", "events.out.tfevents", "model.pkl", "results.csv"]
+    assert names == ["args.yaml", "environment.json", "events.out.tfevents", "model.pkl", "results.csv", "skipped.csv"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
 
 

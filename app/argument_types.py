@@ -1,0 +1,69 @@
+"""What a flag's value may be: each function takes the text and raises what argparse turns into one line.
+
+parser.add_argument("--epochs", type=positive(int))
+"""
+
+import argparse
+from collections.abc import Callable
+
+
+def positive(kind: type, zero: bool = False) -> Callable[[str], float]:
+    """An argument type: `kind` (int or float), finite and above zero, or not below it."""
+
+    def parse(text: str) -> float:
+        value = kind(text)
+        if not (value >= 0 if zero else value > 0) or value == float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not {'zero or more' if zero else 'above zero'}")
+        return value
+
+    parse.__name__ = kind.__name__  # argparse names the type in its message
+    return parse
+
+
+def columns(text: str) -> list[str]:
+    """Two or three different names, separated by commas."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) not in (2, 3) or not all(names) or len(set(names)) != len(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two or three column names, such as path,label,split")
+    return names
+
+
+def batch_size(text: str) -> int | str:
+    """``auto``, or a whole number from 2 on."""
+    if text == "auto":
+        return text
+    value = int(text)
+    if value < 2:
+        raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")
+    return value
+
+
+batch_size.__name__ = "int"
+
+
+def learning_rate(text: str) -> float | str:
+    """``find``, or a finite number above zero."""
+    if text == "find":
+        return text
+    try:
+        return positive(float)(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'find'") from None
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1, both excluded."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+share.__name__ = "float"
+
+
+def device(text: str) -> str:
+    """A device by torch's name, ``auto`` or ``xla``; whether it is there is seen later."""
+    if text in ("auto", "cpu", "cuda", "mps", "xla") or (text.startswith("cuda:") and text[5:].isdigit()):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps, xla")
