@@ -50,7 +50,9 @@ def main(argv: list[str]) -> int:
     FORMATS[args.format](found, sys.stdout)
     if args.grid is not None:
         from app.contact_sheet import draw
+        from app.outputs import refuse_overwriting
 
+        refuse_overwriting("--grid", Path(args.grid), [item.path for item in found.items])
         print(draw(found, Path(args.grid)), file=sys.stderr)
     return FAILURE if args.strict and found.findings else 0
 

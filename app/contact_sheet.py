@@ -3,12 +3,12 @@
 print(draw(found, Path("doubtful.png")))    # "12 files are drawn in doubtful.png"
 """
 
-import os
 import textwrap
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from app.outputs import written
 from data import ImageError, read_image
 from data.audit import Audit
 
@@ -41,12 +41,8 @@ def draw(found: Audit, file: Path) -> str:
         for number, line in enumerate(lines):
             color = RED if path in left_out else INK
             pen.text((x, y + TILE + number * LINE_HEIGHT), _printable(line), color, font=font)
-    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    try:
-        sheet.save(partial, format="PNG")
-        os.replace(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
+    with written(file) as path:
+        sheet.save(path, format="PNG")
     more = f", the first of {len(reasons)}" if len(reasons) > len(shown) else ""
     return f"{len(shown)} file(s) drawn in {file}{more}"
 

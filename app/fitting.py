@@ -5,7 +5,8 @@ outcome = fit(learn, settings, folder)
 """
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from app.settings import NOT_SETTINGS, dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.console import Console
-from callbacks.finite import StopOnNonFinite
+from callbacks.finite import NonFiniteLoss, StopOnNonFinite
 from callbacks.interrupt import Interruptible
 from callbacks.results import ResultsCSV
 from callbacks.tensorboard import TensorBoard
@@ -84,8 +85,16 @@ def seed_everything(seed: int) -> None:
     set_seed(seed % 2**32, reproducible=True)
 
 
-def fit(learn: Learner, settings: dict[str, Any], folder: Path, cbs: Sequence[Callback] = ()) -> Outcome:
+def fit(
+    learn: Learner,
+    settings: dict[str, Any],
+    folder: Path,
+    cbs: Sequence[Callback] = (),
+    save: Callable[[], None] = lambda: None,
+) -> Outcome:
     """Train in place, with `cbs` beside our own; the Learner ends with the weights of its best epoch.
+
+    When it fails after an epoch, for another reason than its loss, `save` is called on those weights.
 
     Raises
     ------
@@ -94,7 +103,7 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path, cbs: Sequence[Ca
     """
     best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
     results = ResultsCSV(folder / "results.csv")
-    ours = [EpochTimer(), StopOnNonFinite(), Console(), results, board, best, interrupt, *cbs]
+    ours = [EpochTimer(), StopOnNonFinite(), Console(report.tell), results, board, best, interrupt, *cbs]
     if settings["accumulate"] > 1:
         ours.append(Accumulate(settings["batch_size"] * settings["accumulate"]))
     learn.remove_cb(ProgressCallback)  # Console takes its place
@@ -106,6 +115,15 @@ def fit(learn: Learner, settings: dict[str, Any], folder: Path, cbs: Sequence[Ca
         with interrupt.caught(), learn.no_logging():
             _fit_phases(learn, settings, folder)
             best.restore()
+    except NonFiniteLoss:
+        raise
+    except Exception:
+        if best.row is not None:
+            best.restore()
+            with suppress(Exception):  # what ended the training may end this too, and is what has to be said
+                save()
+                report.say(f"the best epoch so far is in {folder / 'model.pkl'}")
+        raise
     finally:
         board.close()
         learn.remove_cbs(ours)

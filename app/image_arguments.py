@@ -4,6 +4,7 @@ collect(["photos/", "a.jpg", "*.png"])      # [("photos/1.jpg", Path("photos/1.j
 """
 
 import glob
+import os
 import sys
 from pathlib import Path
 
@@ -26,12 +27,16 @@ def collect(arguments: list[str], *, listed: bool = False) -> list[tuple[str, Pa
     if listed and arguments != [STDIN]:
         raise UsageError("--list goes with - alone: the paths come on standard input")
     if listed:
-        arguments = [line for line in sys.stdin.read().splitlines() if line.strip()]
+        # A line ends at a line feed alone: names may hold any other separator, and any bytes.
+        lines = (line.removesuffix(b"\r") for line in sys.stdin.buffer.read().split(b"\n"))
+        arguments = [os.fsdecode(line) for line in lines if line.strip()]
         if not arguments:
             raise UsageError("--list -: standard input holds no paths")
         return [(argument, Path(argument)) for argument in arguments]
     found: list[tuple[str, Path | bytes]] = []
     for argument in arguments:
+        if not argument:
+            raise UsageError("IMAGE is empty: give a file, a folder or a glob")
         found += _expand(argument)
     return found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.argument_types import positive
-from app.errors import FAILURE, UsageError, run
+from app.errors import FAILURE, run
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
@@ -40,10 +40,13 @@ def main(argv: list[str]) -> int:
     """Find the images, load the model, predict batch by batch, write."""
     args = build_parser().parse_args(argv)
     from app.image_arguments import collect
+    from app.outputs import refuse_overwriting
     from app.prediction_formats import FORMATS, output_stream
 
     sources = collect(args.images, listed=args.list)
-    _check_output(args.output)
+    if args.output is not None:
+        inputs = [Path(args.model), *(source for _, source in sources if isinstance(source, Path))]
+        refuse_overwriting("--output", Path(args.output), inputs)
     import models
 
     predictor = models.load(Path(args.model))
@@ -66,7 +69,7 @@ def _records(
     def readable() -> Iterator[tuple[str, Any]]:
         for name, source in sources:
             try:
-                yield name, read_image(source, for_size=predictor.image_size)
+                yield name, predictor.prepare(read_image(source, for_size=predictor.image_size))
             except ImageError as error:
                 failures.append(name)
                 print(f"error: {error}", file=sys.stderr)
@@ -76,13 +79,6 @@ def _records(
         rows = predictor.probabilities([image for _, image in batch]).tolist()
         for (name, _), row in zip(batch, rows):
             yield record(name, predictor.classes, row, topk)
-
-
-def _check_output(output: str | None) -> None:
-    if output is not None and Path(output).is_dir():
-        raise UsageError(f"--output {output}: is a folder, give a file name")
-    if output is not None and not Path(output).absolute().parent.is_dir():
-        raise UsageError(f"--output {output}: the folder {Path(output).parent} does not exist")
 
 
 if __name__ == "__main__":

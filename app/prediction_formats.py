@@ -9,12 +9,13 @@ written as they come.
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
+
+from app.outputs import printable, written
 
 Record = dict[str, Any]
 DIGITS = 6  # of a probability; float32 holds no more
@@ -29,26 +30,24 @@ def record(name: str, classes: list[str], probabilities: list[float], topk: int)
 
 @contextmanager
 def output_stream(output: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that is complete or not there: written beside itself and renamed."""
+    """Standard output, or a file that is complete or not there."""
     if output is None:
         yield sys.stdout
         sys.stdout.flush()
         return
-    path = Path(output)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", newline="", encoding="utf-8") as stream:
-            yield stream
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    # backslashreplace: a file's name need not be valid Unicode, and in JSON this is its escape.
+    with (
+        written(Path(output)) as path,
+        path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as stream,
+    ):
+        yield stream
 
 
 def write_table(records: Iterable[Record], stream: TextIO, topk: int) -> None:
     """``FILE: CLASS PROBABILITY, CLASS PROBABILITY, ...``"""
     for found in records:
         ranks = ", ".join(f"{top['class']} {top['probability']:.4f}" for top in found["topk"])
-        stream.write(f"{found['file']}: {ranks}\n")
+        stream.write(printable(f"{found['file']}: {ranks}") + "\n")
 
 
 def write_json(records: Iterable[Record], stream: TextIO, topk: int) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from app.outputs import printable, written
 from app.run_folder import versions, write_environment
 from app.settings import dump
 from data import Scan
@@ -21,7 +22,16 @@ SAID_PACKAGES = ("python", "fastai", "torch", "torchvision", "timm")
 
 def say(text: str) -> None:
     """One line of talk."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """One line of results. Where nobody reads them any more (``| head``), the training goes on without."""
+    try:
+        print(printable(text), flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        warn(f"results cannot be written any more ({error.strerror}): the training goes on without")
 
 
 def warn(text: str) -> None:
@@ -74,13 +84,12 @@ def write_run(
 
 def copy_export(model: Path, export: Path) -> None:
     """Copy the run's model to where the user wants it; complete or not at all."""
-    export.parent.mkdir(parents=True, exist_ok=True)
-    partial = export.with_name(f".{export.name}.{os.getpid()}.partial")
     try:
-        shutil.copyfile(model, partial)
-        os.replace(partial, export)
-    finally:
-        partial.unlink(missing_ok=True)
+        export.parent.mkdir(parents=True, exist_ok=True)
+        with written(export) as path:
+            shutil.copyfile(model, path)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
 
 
 def say_interrupted(folder: Path) -> None:
@@ -91,7 +100,7 @@ def say_interrupted(folder: Path) -> None:
 def say_end(scan: Scan, folder: Path, export: Path, output: Path, best: dict[str, Any], seconds: float) -> None:
     """The result, and what to run next."""
     sample = scan.valid[0].source
-    print(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
-    print(f"model: {export} (also {folder / 'model.pkl'})")
-    print(f"predict: python -m app.predict {export} {sample if isinstance(sample, Path) else 'IMAGE'}")
-    print(f"dashboard: tensorboard --logdir {output}")
+    tell(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
+    tell(f"model: {export} (also {folder / 'model.pkl'})")
+    tell(f"predict: python -m app.predict {export} {sample if isinstance(sample, Path) else 'IMAGE'}")
+    tell(f"dashboard: tensorboard --logdir {output}")

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import time
+import zipfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -34,8 +35,10 @@ def check_outputs(source: str | None, output: Path, export: Path) -> None:
             )
     if export.is_dir():
         raise UsageError(f"--export {export} is a folder: give a file name such as {export / 'model.pkl'}")
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"--output {output} is a file: give a folder")
+    if export.is_file() and export.stat().st_size and not zipfile.is_zipfile(export):
+        raise UsageError(f"--export {export} is there already and no model: choose another name")
+    if os.path.lexists(output) and not output.is_dir():
+        raise UsageError(f"--output {output} is {'a file' if output.exists() else 'a dangling link'}: give a folder")
     for flag, path in (("--output", output), ("--export", export.parent)):
         existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
         if not (existing.is_dir() and os.access(existing, os.W_OK)):

@@ -7,6 +7,7 @@ python -m app.train cifar10 --arch resnet18_cifar --epochs 10
 import sys
 import time
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,10 @@ def main(argv: list[str]) -> int:
         return dry_run(learn, settings, folder)
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
     report.write_run(folder, settings, device, reason, scan.skipped)
-    outcome = fitting.fit(learn, settings, folder, speed.callbacks)
+    save = partial(models.export, learn, spec, folder / "model.pkl")
+    outcome = fitting.fit(learn, settings, folder, speed.callbacks, save)
     speed.say_end()
-    models.export(learn, spec, folder / "model.pkl")
+    save()
     if outcome.interrupted:
         report.say_interrupted(folder)
         return INTERRUPTED

@@ -5,6 +5,7 @@ learn.fine_tune(3, cbs=[EpochTimer(), Console()])
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tqdm import tqdm
@@ -15,10 +16,16 @@ HEADER = "epoch  phase     train_loss  valid_loss  accuracy  train_s  valid_s  i
 
 
 class Console(RowCallback):
-    """Needs `callbacks.timing.EpochTimer` on the same Learner; replaces fastai's ProgressCallback."""
+    """Needs `callbacks.timing.EpochTimer` on the same Learner; replaces fastai's ProgressCallback.
 
-    def __init__(self):
-        self._bar, self._headed = None, False
+    Parameters
+    ----------
+    write
+        Takes each line of the table.
+    """
+
+    def __init__(self, write: Callable[[str], None] = print):
+        self.write, self._bar, self._headed = write, None, False
 
     def before_fit(self):
         self.run = not (hasattr(self.learn, "lr_finder") or hasattr(self.learn, "gather_preds"))
@@ -44,13 +51,12 @@ class Console(RowCallback):
 
     def on_row(self, row: dict[str, Any]) -> None:
         if not self._headed:
-            print(HEADER)
+            self.write(HEADER)
             self._headed = True
-        print(
+        self.write(
             f"{row['epoch']:>5}  {row['phase']:<8}  {row['train_loss']:>10.4f}  {row['valid_loss']:>10.4f}  "
             f"{row.get('accuracy', math.nan):>8.4f}  {row['train_seconds']:>7.1f}  {row['valid_seconds']:>7.1f}  "
-            f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}",
-            flush=True,
+            f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}"
         )
 
     def _open(self, part: str) -> None:

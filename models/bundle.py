@@ -7,6 +7,7 @@
 ``model.pkl`` is a fastai Learner. A pickle is code: load only models from people you trust.
 """
 
+import errno
 import os
 import pickle
 import warnings
@@ -74,7 +75,12 @@ def export(learn: Learner, spec: Spec, path: Path) -> None:
     path = path.resolve()
     with TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         whole = Path(folder, path.name)
-        stock.export(whole, pickle_module=PORTABLE_PICKLE)
+        try:
+            stock.export(whole, pickle_module=PORTABLE_PICKLE)
+        except RuntimeError as error:  # of torch's own writer, which does not say what the system said
+            if "inline_container" not in str(error):
+                raise
+            raise OSError(errno.ENOSPC, "cannot be written whole, no space left perhaps", str(path)) from error
         os.replace(whole, path)
 
 
@@ -83,7 +89,10 @@ def _stock_loaders(spec: Spec) -> DataLoaders:
     # fastai finds the types by running one item through: a black pixel, which `Learner.export` drops again.
     pixel = np.zeros((1, 1, 3), np.uint8)
     images = TfmdLists([pixel], [PILImage.create])
-    labels = TfmdLists([f"{spec.classes[0]}/pixel"], [parent_label, Categorize(list(spec.classes), sort=False)])
+    to_label = [parent_label, Categorize(list(spec.classes), sort=False)]
+    named = next((name for name in spec.classes if parent_label(f"{name}/pixel") == name), None)
+    # No folder can have the name of a class such as "." or "n/a", which a table can.
+    labels = TfmdLists([f"{named}/pixel"], to_label) if named else TfmdLists([spec.classes[0]], to_label[1:])
     datasets = Datasets(tls=[images, labels])
     return DataLoaders.from_dsets(
         datasets,
@@ -104,11 +113,17 @@ class Predictor:
         self.learn = learn
         self.classes = [str(name) for name in learn.dls.vocab]
         resizes = [step for step in learn.dls.after_item.fs if isinstance(step, Resize)]
-        self.image_size = min(resizes[0].size) if len(resizes) == 1 else None
+        self._resize = resizes[0] if len(resizes) == 1 else None
+        self.image_size = min(self._resize.size) if self._resize else None
+
+    def prepare(self, image: Image.Image) -> Image.Image:
+        """The image at the size of the network, as validation resized it: all that has to be kept of a large one."""
+        image = PILImage(image.convert("RGB"))
+        return self._resize(image, split_idx=1) if self._resize else image
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
-        items = [PILImage(image.convert("RGB")) for image in images]
+        items = [self.prepare(image) for image in images]  # what is prepared already stays as it is
         batch = self.learn.dls.test_dl(items, bs=len(items), num_workers=0)
         with self.learn.no_bar():
             return self.learn.get_preds(dl=batch)[0]

@@ -6,6 +6,7 @@ python -m pytest tests/app/test_predict.py
 import csv
 import io
 import json
+import os
 import shutil
 import sys
 
@@ -138,7 +139,7 @@ def test_an_unreadable_image_is_said_and_the_others_are_predicted(photos, predic
         (["photos/*.gif"], "photos/*.gif: no file matches"),
         (["empty"], "empty: no images in this folder"),
         (["photos", "-o", "nosuch/out.json"], "--output nosuch/out.json: the folder nosuch does not exist"),
-        (["photos", "-o", "empty"], "--output empty: is a folder, give a file name"),
+        (["photos", "-o", "empty"], "--output empty is a folder: give a file name"),
         (["photos", "--topk", "0"], "argument --topk: 0 is not above zero (see python -m app.predict --help)"),
         (["photos", "--list"], "--list goes with - alone: the paths come on standard input"),
     ],
@@ -177,3 +178,24 @@ def test_a_tagged_copy_and_a_rotated_copy_predict_the_same(here, predict, colour
 def test_other_names_of_the_model_are_possible(photos, call, here, model):
     shutil.copy(model, here / "two colours.bin")
     assert call(main, "two colours.bin", "photos").code == 0
+
+
+@pytest.mark.parametrize("output", ["photos/blue.jpg", "model.pkl"])
+def test_what_was_read_is_not_written(output, photos, here, call, model):
+    shutil.copy(model, here / "model.pkl")
+    before = (here / output).read_bytes()
+    result = call(main, "model.pkl", "photos", "-o", output)
+    assert (result.code, result.err) == (
+        2,
+        f"error: --output {output} is read by this command: choose another name\n",
+    )
+    assert (here / output).read_bytes() == before
+
+
+def test_names_that_are_no_unicode_are_predicted_too(photos, here, predict, monkeypatch):
+    name = os.fsdecode(b"caf\xe9.png")
+    shutil.copy(photos / "blue.jpg", here / name)
+    stdin(monkeypatch, os.fsencode(name) + b"\r\n\n")
+    result = predict("-", "--list", "--format", "json", "-o", "out.json")
+    assert (result.code, result.err) == (0, "")
+    assert [found["file"] for found in json.loads((here / "out.json").read_text())] == [name]

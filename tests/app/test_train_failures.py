@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -157,10 +158,12 @@ def test_a_loss_that_is_no_number(train, here, colours, batch_size):
 
 
 def test_an_earlier_model_survives_a_run_that_fails(train, here, colours):
-    (here / "model.pkl").write_bytes(b"earlier")
+    with zipfile.ZipFile(here / "model.pkl", "w") as earlier:
+        earlier.writestr("model/data.pkl", "earlier")
+    before = (here / "model.pkl").read_bytes()
     result, _ = train(colours, "--epochs", 1, "--lr", "1e10")
     assert result.code == 1
-    assert (here / "model.pkl").read_bytes() == b"earlier"
+    assert (here / "model.pkl").read_bytes() == before
 
 
 def test_debug_shows_the_traceback(train):
@@ -219,3 +222,40 @@ def test_ctrl_c_during_the_scan(here, tmp_path, colours):
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
     assert time.monotonic() - began < 2
     assert list(here.iterdir()) == []
+
+
+def test_an_export_over_another_file_is_refused(train, here, colours_once):
+    (here / "settings.yaml").write_text("epochs: 1")
+    result, folder = train(colours_once, "--config", "settings.yaml", "--export", "settings.yaml")
+    assert (result.code, folder) == (2, None)
+    assert last_line(result) == "error: --export settings.yaml is there already and no model: choose another name"
+    assert (here / "settings.yaml").read_text() == "epochs: 1"
+
+
+def test_a_run_whose_reader_goes_away_is_trained_to_its_end(colours_once, here):
+    command = [sys.executable, "-m", "app.train", colours_once, "--epochs", "2", "--device", "cpu"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here)
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    assert process.wait() == 0, errors
+    assert "warning: results cannot be written any more (Broken pipe): the training goes on without" in errors
+    assert load(here / "model.pkl").classes == ["blue", "red"]
+
+
+def test_a_run_that_fails_after_an_epoch_keeps_its_best_in_the_run_folder(train, here, colours_once, monkeypatch):
+    from callbacks.results import ResultsCSV
+
+    write = ResultsCSV.on_row
+
+    def fail_at_the_second(self, row):
+        if row["epoch"] == 2:
+            raise OSError(28, "No space left on device", "results.csv")
+        write(self, row)
+
+    monkeypatch.setattr(ResultsCSV, "on_row", fail_at_the_second)
+    result, folder = train(colours_once, "--epochs", "3")
+    assert result.code == 1
+    assert f"the best epoch so far is in {folder.relative_to(here) / 'model.pkl'}" in result.err
+    assert load(folder / "model.pkl").classes == ["blue", "red"]
+    assert not (here / "model.pkl").exists()

@@ -244,3 +244,19 @@ def test_a_network_of_a_module_that_is_not_here(build, tmp_path, monkeypatch):
     assert message_of(tmp_path / "m.pkl") == (
         "m.pkl needs the module 'gone_net': install it, or run where it can be imported"
     )
+
+
+@pytest.mark.parametrize("classes", [("a/cat", "b"), (".", "n/a"), ("..", "x/y/..")])
+def test_classes_that_no_folder_could_be_named_after(build, tmp_path, classes):
+    learn, spec = build("resnet20_cifar", classes=classes)
+    models.export(learn, spec, tmp_path / "model.pkl")
+    assert models.load(tmp_path / "model.pkl").classes == list(classes)
+
+
+def test_a_prepared_image_is_what_validation_made_of_it(exported):
+    predictor = models.load(exported["resnet20_cifar"][1] / "model.pkl")
+    photo = Image.effect_noise((90, 60), 80).convert("RGB")
+    prepared = predictor.prepare(photo)
+    assert prepared.size == (predictor.image_size, predictor.image_size)
+    assert prepared.tobytes() == predictor.prepare(prepared).tobytes()
+    assert torch.equal(predictor.probabilities([photo]), predictor.probabilities([prepared]))

@@ -1,0 +1,55 @@
+"""Files that are written for the user: never over something of his, and complete or not there.
+
+refuse_overwriting("-o", Path("out.csv"), inputs)
+with written(Path("out.csv")) as path:
+    path.write_text(...)
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.errors import UsageError
+
+
+def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Raise a UsageError where `path` is a folder, in a folder that is missing, or one of the `inputs`."""
+    if path.is_dir():
+        raise UsageError(f"{flag} {path} is a folder: give a file name")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{flag} {path}: the folder {path.parent} does not exist")
+    if path.exists() and any(os.path.exists(known) and os.path.samefile(path, known) for known in inputs):
+        raise UsageError(f"{flag} {path} is read by this command: choose another name")
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`, which is renamed when all went well, else removed.
+
+    A link is followed; what is no regular file, a device or a pipe, is written directly.
+
+    Raises
+    ------
+    OSError
+        What went wrong with the temporary file, said of `path`.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    partial = target.with_name(f".{os.getpid()}.partial")
+    try:
+        yield partial
+        os.replace(partial, target)
+    except OSError as error:
+        if error.filename is not None and os.fspath(error.filename) != str(partial):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def printable(text: str) -> str:
+    """`text` on one line: what would move the cursor or colour a terminal is spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)

@@ -1,0 +1,81 @@
+"""Files written for the user: complete or not there, and never over what he gave.
+
+python -m pytest tests/app/test_outputs.py
+"""
+
+import errno
+import os
+import threading
+
+import pytest
+
+from app.errors import UsageError
+from app.outputs import printable, refuse_overwriting, written
+
+
+def test_a_file_appears_when_it_is_whole(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    with written(path) as temporary:
+        temporary.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_what_fails_leaves_the_file_as_it_was_and_names_it(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+
+    def fill_the_disk():
+        with written(path) as temporary:
+            temporary.write_text("half")
+            raise OSError(errno.ENOSPC, "No space left on device", str(temporary))
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        fill_the_disk()
+    assert (caught.value.filename, path.read_text(), os.listdir(tmp_path)) == (str(path), "before", ["out.csv"])
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with written(tmp_path / "link") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    with written(pipe) as path:
+        path.write_text("through")
+    reader.join(5)
+    assert (read, pipe.is_fifo()) == (["through"], True)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("folder", "-o folder is a folder: give a file name"),
+        ("missing/out.csv", "-o missing/out.csv: the folder missing does not exist"),
+        ("photo.jpg", "-o photo.jpg is read by this command: choose another name"),
+        ("link.jpg", "-o link.jpg is read by this command: choose another name"),
+    ],
+)
+def test_what_is_read_is_not_written(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    photo = tmp_path / "photo.jpg"
+    photo.write_bytes(b"a photo")
+    (tmp_path / "link.jpg").symlink_to(photo)
+    with pytest.raises(UsageError) as caught:
+        refuse_overwriting("-o", type(tmp_path)(name), [photo, tmp_path / "gone.jpg"])
+    assert str(caught.value) == message
+
+
+def test_a_line_stays_a_line():
+    assert printable("a\nb\x1b[31m 日本 \udcff") == "a\\nb\\x1b[31m 日本 \\udcff"
