@@ -6,17 +6,39 @@ parser.add_argument("--epochs", type=positive(int))
 import argparse
 from collections.abc import Callable
 
+# Counts beyond this are slips, and from 2**63 on torch refuses them; rates are float32 in the optimizer.
+LARGEST = {int: 10**9, float: 3.4e38}
+SMALLEST = {int: 1, float: 1.2e-38}
+LAST_GPU = 127  # torch keeps the number in eight bits
+
 
 def positive(kind: type, zero: bool = False) -> Callable[[str], float]:
-    """An argument type: `kind` (int or float), finite and above zero, or not below it."""
+    """An argument type: `kind` (int or float), above zero or not below it, and finite as a float32."""
 
     def parse(text: str) -> float:
         value = kind(text)
         if not (value >= 0 if zero else value > 0) or value == float("inf"):
             raise argparse.ArgumentTypeError(f"{text} is not {'zero or more' if zero else 'above zero'}")
+        if value > LARGEST[kind]:
+            raise argparse.ArgumentTypeError(f"{text} is too large: the limit is {LARGEST[kind]}")
+        if 0 < value < SMALLEST[kind]:
+            raise argparse.ArgumentTypeError(f"{text} is too small: the limit is {SMALLEST[kind]}")
         return value
 
     parse.__name__ = kind.__name__  # argparse names the type in its message
+    return parse
+
+
+def within(kind: type, least: float, most: float) -> Callable[[str], float]:
+    """An argument type: `kind` (int or float) from `least` to `most`, both included."""
+
+    def parse(text: str) -> float:
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not between {least} and {most}")
+        return value
+
+    parse.__name__ = kind.__name__
     return parse
 
 
@@ -35,7 +57,7 @@ def batch_size(text: str) -> int | str:
     value = int(text)
     if value < 2:
         raise argparse.ArgumentTypeError(f"{text}: batch normalisation needs two images or more")
-    return value
+    return positive(int)(text)
 
 
 batch_size.__name__ = "int"
@@ -64,6 +86,12 @@ share.__name__ = "float"
 
 def device(text: str) -> str:
     """A device by torch's name, ``auto`` or ``xla``; whether it is there is seen later."""
-    if text in ("auto", "cpu", "cuda", "mps", "xla") or (text.startswith("cuda:") and text[5:].isdigit()):
+    if text in ("auto", "cpu", "cuda", "mps", "xla"):
         return text
+    number = text.removeprefix("cuda:")
+    if text.startswith("cuda:") and number.isascii() and number.isdigit():
+        number = number.lstrip("0") or "0"
+        if len(number) > len(str(LAST_GPU)) or int(number) > LAST_GPU:
+            raise argparse.ArgumentTypeError(f"{text}: GPUs are numbered from 0 to {LAST_GPU}")
+        return f"cuda:{number}"
     raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps, xla")

@@ -16,9 +16,12 @@ COMMANDS = {
 
 def main() -> int:
     """Hand the rest of the command line to the command named first."""
-    words = sys.argv[1:]
+    return run(_dispatch)
+
+
+def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
-        return run(import_module(f"app.{words[0]}").main, words[1:])
+        return import_module(f"app.{words[0]}").main(words[1:])
     lines = "\n".join(f"  fastsight {name:<9} {text}" for name, text in COMMANDS.items())
     usage = f"usage: fastsight COMMAND ...\n\n{lines}\n\nfastsight COMMAND --help tells more"
     if words and words[0] in ("-h", "--help"):

@@ -37,7 +37,10 @@ def choose_device(name: str) -> tuple[Any, str]:
         return torch.device("mps"), "as asked; Apple GPU"
     if name.partition(":")[0] == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        device = torch.device(name)
+        try:
+            device = torch.device(name)
+        except RuntimeError:  # no number, or one that torch cannot hold
+            raise UsageError(f"--device {name}: expected cuda or cuda:N, N from 0 to 127") from None
         if (device.index or 0) < count:
             return device, f"as asked; {_cuda_sentence(device)}"
         raise UsageError(f"--device {name}: {count} CUDA device(s) found; use --device auto or cpu")

@@ -3,6 +3,7 @@
 dry_run(learn, settings, folder)            # writes folder/train_batch.png
 """
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,13 @@ def draw_batch(learn: Learner, path: Path) -> Path:
     matplotlib.use("Agg")  # no window
     from matplotlib import pyplot
 
-    learn.dls.train.show_batch(max_n=SHOWN_IMAGES)
-    pyplot.savefig(path)
-    pyplot.close("all")
+    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():  # a class may be named "$5$"
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box is drawn for a letter the font has not
+        learn.dls.train.show_batch(max_n=SHOWN_IMAGES)
+        for axes in pyplot.gcf().axes:  # a folder's name may hold bytes that are no text
+            axes.set_title(axes.get_title().encode("utf-8", "replace").decode("utf-8"))
+        pyplot.savefig(path)
+        pyplot.close("all")
     return path
 
 

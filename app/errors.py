@@ -6,17 +6,17 @@
 2: the command line, a path or the data; 1: a failure while running; 130: Ctrl-C.
 """
 
+import errno
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Callable
 
-from data.errors import DataError
-from models.errors import ModelError
-
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+# What the user can mend, by name: to import data or models for their classes takes longer than Ctrl-C may wait.
+USERS_TURN = {"app.errors.UsageError", "data.errors.DataError", "models.errors.ModelError"}
 BAD_PATH = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
+BAD_PATH_NUMBERS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS)  # which Python has no class for
 WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception with its traceback as message
 
 # What torch says, and what helps; the first that occurs in the message is added to the line.
@@ -34,25 +34,58 @@ class UsageError(ValueError):
 
 
 def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
-    """Call ``main(argv)`` and turn what it raises into one line on standard error and an exit code."""
+    """Call ``main(argv)`` and turn what it raises into one line on standard error and an exit code.
+
+    Standard streams that are missing (``2>&-``) are replaced by the null device.
+    """
     argv = sys.argv[1:] if argv is None else argv
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  open to the end
     if "--debug" not in argv and not sys.warnoptions:
         # What libraries say to the programmers who use them, each release another sentence.
         for category in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     try:
+        code = _call(main, argv)
+    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
+        code = FAILURE
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:  # here, since Python shows a traceback for it at exit
+            if stream is sys.stdout and not code and not isinstance(error, BrokenPipeError):
+                print(f"error: standard output: {error.strerror}", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            code = code or FAILURE
+    return code
+
+
+def _call(main: Callable[[list[str]], int], argv: list[str]) -> int:
+    try:
         return main(argv)
+    except SystemExit as done:  # argparse's, after --help
+        return done.code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if "--debug" in argv:
+            import traceback
+
             traceback.print_exc()
         print(f"error: {one_line(error)}", file=sys.stderr)
-        return USAGE if isinstance(error, (UsageError, DataError, ModelError, *BAD_PATH)) else FAILURE
+        return USAGE if _is_users_turn(error) or _is_bad_path(error) else FAILURE
+
+
+def _is_users_turn(error: Exception) -> bool:
+    return any(f"{kind.__module__}.{kind.__name__}" in USERS_TURN for kind in type(error).__mro__)
+
+
+def _is_bad_path(error: Exception) -> bool:
+    return isinstance(error, BAD_PATH) or (isinstance(error, OSError) and error.errno in BAD_PATH_NUMBERS)
 
 
 def one_line(error: Exception) -> str:
@@ -65,7 +98,7 @@ def one_line(error: Exception) -> str:
     # fastai: "Exception occured in `X` when calling event `y`:\n\t<message>"
     message = " ".join(message.rpartition(":\n\t")[2].split())
     remedy = next((remedy for sign, remedy in REMEDIES.items() if sign in message.lower()), None)
-    expected = isinstance(error, (UsageError, DataError, ModelError)) or type(error).__module__.startswith("callbacks")
+    expected = _is_users_turn(error) or type(error).__module__.startswith("callbacks")
     if not expected:
         message = f"{type(error).__name__}: {message[:300]}" + ("" if remedy else " (--debug shows the traceback)")
     return f"{message} ({remedy})" if remedy else message

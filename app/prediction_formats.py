@@ -8,6 +8,7 @@ written as they come.
 """
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -30,12 +31,16 @@ def record(name: str, classes: list[str], probabilities: list[float], topk: int)
 
 @contextmanager
 def output_stream(output: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that is complete or not there."""
+    """Standard output, or a file that is complete or not there.
+
+    A file's name need not be valid Unicode: "backslashreplace" writes such bytes as JSON escapes them.
+    """
     if output is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         yield sys.stdout
         sys.stdout.flush()
         return
-    # backslashreplace: a file's name need not be valid Unicode, and in JSON this is its escape.
     with (
         written(Path(output)) as path,
         path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as stream,

@@ -6,6 +6,7 @@ Every key of the file is a flag's long name with underscores; every run folder's
 """
 
 import argparse
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -61,19 +62,35 @@ def _read(path: Path) -> dict[str, Any]:
     import yaml  # here, since --help has to be quick
 
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        values = None if node is None else loader.construct_document(node)
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except Exception as error:  # beside its own errors PyYAML lets through what int(), date() and others raise
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise UsageError(f"{path} holds no settings: expected lines such as 'epochs: 5'")
+    keys = [key.value for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise UsageError(f"{path}: {key} is given {keys.count(key)} times")
     for key, value in values.items():
         if isinstance(value, (list, dict)):
             raise UsageError(f"{path}: {key}: expected one value, not {value}")
+        if not _is_argument(str(value)):
+            raise UsageError(f"{path}: {key}: {value!r} holds a character that no argument may have")
     return values
+
+
+def _is_argument(text: str) -> bool:
+    """Whether a command line can hold `text`: no NUL, and no surrogate but those of undecodable bytes."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _tokens(action: argparse.Action, value: Any) -> list[str]:

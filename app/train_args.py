@@ -6,9 +6,15 @@ args = parse(build_parser(), ["data/", "--epochs", "3"])
 import argparse
 from typing import Any
 
-from app.argument_types import batch_size, columns, device, learning_rate, positive, share
+from app.argument_types import batch_size, columns, device, learning_rate, positive, share, within
 from app.parser import Parser
 from app.speed_args import add_speed
+
+IMAGE_SIZES = (8, 4096)  # px; below, no network has anything left to look at, above, no memory suffices
+# fastai scales a lighting of 0.2 and a warp of 0.2 by it: at 5 the one is log(0), the other folds the image up.
+MOST_AUGMENTATION = 4.9
+MOST_WORKERS = 256
+LAST_SEED = 2**32 - 1  # numpy's
 
 
 def build_parser() -> Parser:
@@ -40,9 +46,9 @@ def build_parser() -> Parser:
     add(
         "--img-size",
         "--imgsz",
-        type=positive(int),
+        type=within(int, *IMAGE_SIZES),
         metavar="PIXELS",
-        help="side of the square the network sees (default: chosen)",
+        help=f"side of the square the network sees, {IMAGE_SIZES[0]} to {IMAGE_SIZES[1]} (default: chosen)",
     )
 
     add = parser.add_argument_group("training").add_argument
@@ -76,10 +82,10 @@ def build_parser() -> Parser:
     add("--opt", choices=("adam", "sgd"), default="adam", help="optimizer")
     add(
         "--aug-mult",
-        type=positive(float, zero=True),
+        type=within(float, 0, MOST_AUGMENTATION),
         default=1.0,
         metavar="X",
-        help="strength of augmentation, 0 for none",
+        help=f"strength of augmentation, 0 for none, at most {MOST_AUGMENTATION}",
     )
     add(
         "--balance",
@@ -87,7 +93,7 @@ def build_parser() -> Parser:
         default="none",
         help="for classes of unequal size: weigh them in the loss, or draw each equally often",
     )
-    add("--seed", type=int, default=42, help="seed of every random choice")
+    add("--seed", type=within(int, 0, LAST_SEED), default=42, help="seed of every random choice")
 
     group = parser.add_argument_group("data")
     add_data_source(group)
@@ -113,7 +119,7 @@ def build_parser() -> Parser:
     add(
         "--workers",
         "-j",
-        type=positive(int, zero=True),
+        type=within(int, 0, MOST_WORKERS),
         metavar="N",
         help="processes that read images (default: chosen)",
     )

@@ -2,11 +2,12 @@
 
     layout = read_table(Path("labels.csv"), root=Path("photos/"))
 
-The first line names the columns: ``path,label`` or ``path,label,split``. Paths are relative to `root`, or
+The first line names the columns, in any case: ``path,label`` or ``path,label,split``. Paths are relative to `root`, or
 absolute. Commas, semicolons and tabs separate.
 """
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -45,8 +46,9 @@ def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> 
     seen: set[tuple[str, str, str]] = set()
     copies = 0
     for line, path, label, split in _rows(file, columns):
-        if not path or not label:
-            raise DataError(f"{file}, line {line}: no {'label' if path else 'path'}")
+        for name, cell in zip(COLUMNS, (path, label, split), strict=True):
+            if not cell:
+                raise DataError(f"{file}, line {line}: no {name}")
         if split.lower() not in SPLITS:
             known = ", ".join(("train", *VALID_NAMES))
             raise DataError(f"{file}, line {line}: the split {split!r} is none of {known}")
@@ -73,17 +75,17 @@ def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> 
 def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[int, str, str, str]]:
     """Line number, path, label and split (train where there is no such column) of each line with content."""
     try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            header = stream.readline()
-            stream.seek(0)
-            reader = csv.reader(stream, delimiter=max(SEPARATORS, key=header.count))
-            names = [name.strip() for name in next(reader, [])]
-            places = _places(file, names, columns)
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    cells += [""] * (len(names) - len(cells))
-                    path, label, *split = (cells[place].strip() for place in places)
-                    yield reader.line_num, path, label, *(split or ["train"])
+        stream = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")  # a pipe can be read only once
+        header = stream.readline()
+        stream.seek(0)
+        reader = csv.reader(stream, delimiter=max(SEPARATORS, key=header.count))
+        names = [name.strip() for name in next(reader, [])]
+        places = _places(file, names, columns)
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                cells += [""] * (len(names) - len(cells))
+                path, label, *split = (cells[place].strip() for place in places)
+                yield reader.line_num, path, label, *(split or ["train"])
     except FileNotFoundError:
         raise DataError(f"--csv {file}: no such file") from None
     except IsADirectoryError:
@@ -95,11 +97,12 @@ def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[int, str,
 
 
 def _places(file: Path, names: list[str], columns: Sequence[str] | None) -> list[int]:
-    wanted = COLUMNS[: 3 if COLUMNS[2] in names else 2] if columns is None else columns
+    folded = [name.casefold() for name in names]
+    wanted = COLUMNS[: 3 if COLUMNS[2] in folded else 2] if columns is None else columns
     for name in wanted:
-        if name not in names:
+        if name.casefold() not in folded:
             found = ", ".join(names[:10]) or "nothing"
             raise DataError(
                 f"{file} has no column {name!r}, only {found}: name them with --csv-columns path,label,split"
             )
-    return [names.index(name) for name in wanted]
+    return [names.index(name) if name in names else folded.index(name.casefold()) for name in wanted]

@@ -104,7 +104,7 @@ def _own_network(name: str, classes: int) -> nn.Module:
         network = load_own(name)(classes)
     except ModelError:
         raise
-    except Exception as error:  # the user's code: whatever it raises is reported
+    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is reported
         raise ModelError(f"{name}({classes}) raised {type(error).__name__}: {' '.join(str(error).split())}") from error
     if not isinstance(network, nn.Module):
         raise ModelError(f"{name}({classes}) returned {type(network).__name__}, not a torch.nn.Module")

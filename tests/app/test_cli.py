@@ -3,9 +3,11 @@
 python -m pytest tests/app/test_cli.py
 """
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +65,56 @@ def test_it_is_installed_under_its_name(tmp_path):
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: unrecognized arguments: --nonsense (see python -m app.train --help)\n"
+
+
+def shell(line, cwd):
+    """Run a line of bash in which ``fastsight`` is the console script."""
+    start = f'{sys.executable} -c "import sys; from app.cli import main; sys.exit(main())"'
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent), "PYTHONUNBUFFERED": ""}
+    return subprocess.run(
+        ["bash", "-c", f'set -o pipefail; fastsight() {{ {start} "$@"; }}; {line}'],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "train --help", "audit --help", "nosuch 2>&1", "train --nonsense 2>&1", "predict --help"]
+)
+def test_nothing_is_said_to_a_reader_that_has_gone(words, tmp_path):
+    done = shell(f"(sleep 0.5; fastsight {words}) | true", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "out", "err"),
+    [
+        ("fastsight --help 2>&-", 0, USAGE, ""),
+        ("fastsight --help >&-", 0, "", ""),
+        ("fastsight nosuch 2>&-", 2, "", ""),
+        ("fastsight nosuch >&-", 2, "", f"error: unknown command 'nosuch'\n{USAGE}"),
+        ("fastsight --help <&- >&- 2>&-", 0, "", ""),
+        ("fastsight --help > /dev/full", 1, "", "error: standard output: No space left on device\n"),
+    ],
+)
+def test_streams_that_are_closed_or_full(line, code, out, err, tmp_path):
+    done = shell(line, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, err)
+
+
+def test_what_runs_before_ctrl_c_is_caught_is_light():
+    script = "import sys; import app.cli; print(sorted({'numpy', 'PIL', 'yaml', 'argparse'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(cli.__file__).parent.parent, capture_output=True)
+    assert (done.stdout, done.stderr) == (b"[]\n", b"")
+
+
+def test_ctrl_c_while_a_command_is_imported(monkeypatch, capsys):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", interrupt)
+    assert fastsight(monkeypatch, "train", "photos") == 130
+    assert capsys.readouterr() == ("", "interrupted\n")

@@ -44,6 +44,13 @@ def test_a_device_that_is_not_there(name, message):
     assert str(raised.value) == message
 
 
+@pytest.mark.parametrize("name", ["cuda:9999999999", "cuda:²", "cuda:x"])
+def test_a_gpu_that_cannot_be(name):
+    with pytest.raises(UsageError) as raised:
+        choose_device(name)
+    assert str(raised.value) == f"--device {name}: expected cuda or cuda:N, N from 0 to 127"
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_a_gpu_is_named():
     device, reason = choose_device("auto")

@@ -4,14 +4,16 @@ python -m pytest tests/app/test_dry_run.py
 """
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
+from matplotlib import pyplot
 from PIL import Image
 from torch import nn
 
 from app import train
-from app.dry_run import _forward
+from app.dry_run import _forward, draw_batch
 from app.errors import run
 
 
@@ -35,6 +37,18 @@ def test_it_shows_shapes_memory_and_a_batch_and_trains_nothing(photo_folder, tmp
     # The settings it wrote are those of a training.
     assert run(train.main, ["--config", str(folder / "args.yaml"), "--epochs", "1"]) == 0
     assert (tmp_path / "model.pkl").exists()
+
+
+@pytest.mark.parametrize("name", ["$a_$", "$\\frac$", "猫", "ca\udcfft"])
+def test_any_name_of_a_class_is_drawn(name, tmp_path, recwarn):
+    class Loader:
+        def show_batch(self, max_n):
+            pyplot.subplots()[1].set_title(name)
+
+    learn = SimpleNamespace(dls=SimpleNamespace(train=Loader()))
+    path = draw_batch(learn, tmp_path / "batch.png")
+    assert [str(warning.message) for warning in recwarn] == []
+    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_activations_are_what_the_backward_pass_needs(monkeypatch):

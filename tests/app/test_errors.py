@@ -12,6 +12,7 @@ import pytest
 from app.argument_types import positive
 from app.errors import UsageError, one_line, run
 from app.parser import Parser
+from app.train_args import build_parser
 from callbacks.finite import NonFiniteLoss
 from data import DataError, ImageError
 from models import ModelError
@@ -33,6 +34,8 @@ def raising(error):
         (ModelError("unknown"), 2, "error: unknown"),
         (FileNotFoundError(2, "No such file or directory", "a.txt"), 2, "error: a.txt: No such file or directory"),
         (PermissionError(13, "Permission denied", "/x"), 2, "error: /x: Permission denied"),
+        (OSError(36, "File name too long", "/xx"), 2, "error: /xx: File name too long"),
+        (OSError(40, "Too many levels of symbolic links", "/x"), 2, "error: /x: Too many levels of symbolic links"),
         (OSError(28, "No space left on device", "/x"), 1, "error: /x: No space left on device"),
         (NonFiniteLoss("the loss became nan"), 1, "error: the loss became nan"),
         (ValueError("a\n  b"), 1, "error: ValueError: a b (--debug shows the traceback)"),
@@ -109,6 +112,42 @@ def test_positive_takes_zero_when_told_so():
     assert positive(int, zero=True)("0") == 0
     with pytest.raises(argparse.ArgumentTypeError, match=r"^-1 is not zero or more$"):
         positive(int, zero=True)("-1")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "problem"),
+    [
+        ("--aug-mult", "5", "5 is not between 0 and 4.9"),
+        ("--aug-mult", "nan", "nan is not between 0 and 4.9"),
+        ("--lr", "1e39", "1e39 is too large: the limit is 3.4e+38"),
+        ("--lr", "1e-50", "1e-50 is too small: the limit is 1.2e-38"),
+        ("--wd", "1e39", "1e39 is too large: the limit is 3.4e+38"),
+        ("--wd", "inf", "inf is not zero or more"),
+        ("--img-size", "7", "7 is not between 8 and 4096"),
+        ("--img-size", "4097", "4097 is not between 8 and 4096"),
+        ("--workers", "257", "257 is not between 0 and 256"),
+        ("--workers", "-1", "-1 is not between 0 and 256"),
+        ("--epochs", "1" + "0" * 20, "100000000000000000000 is too large: the limit is 1000000000"),
+        ("--batch-size", "1" + "0" * 20, "100000000000000000000 is too large: the limit is 1000000000"),
+        ("--limit", "1" + "0" * 20, "100000000000000000000 is too large: the limit is 1000000000"),
+        ("--seed", "4294967296", "4294967296 is not between 0 and 4294967295"),
+        ("--seed", "-1", "-1 is not between 0 and 4294967295"),
+        ("--device", "cuda:9999999999", "cuda:9999999999: GPUs are numbered from 0 to 127"),
+        ("--device", "cuda:128", "cuda:128: GPUs are numbered from 0 to 127"),
+        ("--device", "cuda:²", "'cuda:²' is none of auto, cpu, cuda, cuda:N, mps, xla"),
+    ],
+)
+def test_a_number_out_of_bounds(flag, value, problem):
+    with pytest.raises(UsageError) as raised:
+        build_parser().parse_args([f"{flag}={value}"])
+    assert str(raised.value).partition(": ")[2] == f"{problem} (see python -m app.train --help)"
+
+
+def test_numbers_at_their_bounds():
+    words = "--aug-mult 4.9 --wd 0 --lr 3e38 --img-size 8 --workers 256 --seed 4294967295 --device cuda:007"
+    args = build_parser().parse_args(words.split())
+    assert (args.aug_mult, args.wd, args.lr, args.img_size, args.workers) == (4.9, 0, 3e38, 8, 256)
+    assert (args.seed, args.device) == (2**32 - 1, "cuda:7")
 
 
 def test_a_reader_that_has_seen_enough(tmp_path):

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -199,3 +200,12 @@ def test_names_that_are_no_unicode_are_predicted_too(photos, here, predict, monk
     result = predict("-", "--list", "--format", "json", "-o", "out.json")
     assert (result.code, result.err) == (0, "")
     assert [found["file"] for found in json.loads((here / "out.json").read_text())] == [name]
+
+
+def test_names_that_are_no_unicode_are_written_to_standard_output_too(photos, here, model):
+    name = os.fsdecode(b"caf\xe9.png")
+    shutil.copy(photos / "blue.jpg", here / name)
+    command = [sys.executable, "-m", "app.predict", model, name, "--format", "jsonl"]
+    done = subprocess.run(command, cwd=here, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["file"] == name

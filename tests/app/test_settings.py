@@ -76,6 +76,11 @@ def test_any_text_is_a_value(tmp_path, value):
         ("pretrained: maybe", "mine.yaml: pretrained: expected true or false, not 'maybe'"),
         ("epochs: [1, 2]", "mine.yaml: epochs: expected one value, not [1, 2]"),
         ("source: [1, 2]", "mine.yaml: source: expected one value, not [1, 2]"),
+        ("name: 2024-13-45", "mine.yaml is not YAML: month must be in 1..12"),
+        ("epochs: !!int x", "mine.yaml is not YAML: invalid literal for int() with base 10: 'x'"),
+        ("epochs: 1\nseed: 2\nepochs: 3\n", "mine.yaml: epochs is given 2 times"),
+        ('name: "a\\0b"', r"mine.yaml: name: 'a\x00b' holds a character that no argument may have"),
+        ('source: "\\ud800"', r"mine.yaml: source: '\ud800' holds a character that no argument may have"),
         ("[1, 2]", "mine.yaml holds no settings: expected lines such as 'epochs: 5'"),
         ("just text", "mine.yaml holds no settings: expected lines such as 'epochs: 5'"),
     ],
@@ -84,7 +89,18 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path, text, message):
     assert message_of(tmp_path, text) == message
 
 
-@pytest.mark.parametrize("text", ["a: [", "\x00", "a: !!python/object:os.system {}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [",
+        "a: " + "[" * 5000,
+        "epochs: " + "9" * 5000,
+        "epochs: !!timestamp x",
+        "name: !!bool x",
+        "\x00",
+        "a: !!python/object:os.system {}",
+    ],
+)
 def test_what_is_not_yaml_is_said_in_one_line(tmp_path, text):
     message = message_of(tmp_path, text)
     assert message.startswith("mine.yaml is not YAML: ")

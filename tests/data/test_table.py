@@ -3,6 +3,7 @@
 python -m pytest tests/data/test_table.py
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,22 @@ def test_columns_by_name(table):
     assert "valid" not in table("split,path,label\nno,1.jpg,cat\n", ["path", "label"]).splits
 
 
+def test_columns_in_any_case(table):
+    layout = table("Path,LABEL,Split\n1.jpg,cat,train\n2.jpg,cat,valid\n")
+    assert layout.splits == {"train": {"cat": [ROOT / "1.jpg"]}, "valid": {"cat": [ROOT / "2.jpg"]}}
+    # The exact name comes first.
+    assert table("Id,id,label\nx,1.jpg,cat\n", ["id", "Label"]).splits == {"train": {"cat": [ROOT / "1.jpg"]}}
+
+
+def test_a_pipe_is_read_once():
+    reading, writing = os.pipe()
+    os.write(writing, b"path,label\n1.jpg,cat\n")
+    os.close(writing)
+    layout = read_table(Path(f"/dev/fd/{reading}"), ROOT)
+    os.close(reading)
+    assert layout.splits == {"train": {"cat": [ROOT / "1.jpg"]}}
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_as_spreadsheets_write_it(table, separator):
     lines = [("path", " label"), ('"1, one.jpg"', " été "), ("", "")]
@@ -92,6 +109,7 @@ def test_repeated_lines(table):
         ("path,label,split\n1.jpg,cat,valid\n", None, "labels.csv has no line for training"),
         ("path,label\n1.jpg,cat\n2.jpg\n", None, "labels.csv, line 3: no label"),
         ("path,label\n,cat\n", None, "labels.csv, line 2: no path"),
+        ("path,label,split\n1.jpg,cat,train\n2.jpg,cat,\n", None, "labels.csv, line 3: no split"),
         (
             "path,label,split\n1.jpg,cat,later\n",
             None,

@@ -121,6 +121,21 @@ def one_logit(network, x):
     return network.layer(x.mean((2, 3)))[:, :1]
 
 
+def tuple_in_training(network, x):
+    logits = network.layer(x.mean((2, 3)))
+    return (logits, x) if network.training else logits
+
+
+def fails_in_training(network, x):
+    if network.training:
+        raise RuntimeError("no target")
+    return network.layer(x.mean((2, 3)))
+
+
+def exits(network, x):
+    sys.exit("bye")
+
+
 def no_batch(network, x):
     return network.layer(x.mean((0, 2, 3)))
 
@@ -141,6 +156,12 @@ def module(monkeypatch, build):
     [
         (tuple_out, "mine:net gives tuple for 2 images, expected logits of shape (2, 3)"),
         (one_logit, "mine:net gives (2, 1) for 2 images, expected logits of shape (2, 3)"),
+        (tuple_in_training, "mine:net gives tuple for 2 images in training, expected logits of shape (2, 3)"),
+        (
+            fails_in_training,
+            "mine:net cannot take images of 32 px in training (no target): give --img-size 224, or another --arch",
+        ),
+        (exits, "mine:net cannot take images of 32 px (bye): give --img-size 224, or another --arch"),
         (no_batch, "mine:net gives (3,) for 2 images, expected logits of shape (2, 3)"),
         (fails, "mine:net cannot take images of 32 px (not today): give --img-size 224, or another --arch"),
     ],
@@ -160,6 +181,14 @@ def without_parameters(classes):
     return nn.Flatten()
 
 
+def exiting(classes):
+    sys.exit("usage: mine")
+
+
+def frozen(classes):
+    return nn.Linear(3, classes).requires_grad_(False)
+
+
 def with_a_lambda(classes):
     network = nn.Linear(3, classes)
     network.scale = lambda x: 2 * x
@@ -171,6 +200,8 @@ def with_a_lambda(classes):
     [
         (raising, "mine:net(3) raised ValueError: odd number"),
         (str, "mine:net(3) returned str, not a torch.nn.Module"),
+        (exiting, "mine:net(3) raised SystemExit: usage: mine"),
+        (frozen, "mine:net has no parameter that requires a gradient: there is nothing to train"),
         (without_parameters, "mine:net has no parameters: there is nothing to train"),
     ],
 )
@@ -189,7 +220,12 @@ def test_an_own_network_that_cannot_be_saved_is_said_before_training(build, monk
 
 def test_the_check_leaves_the_network_as_it_was(build, monkeypatch):
     network = nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)
+        nn.Conv2d(3, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Dropout(),
+        nn.Linear(4, 3),
     )
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     module(monkeypatch, lambda classes: network)
