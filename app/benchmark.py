@@ -13,15 +13,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from app.argument_types import positive
+from app.argument_types import device, positive, within
 from app.errors import INTERRUPTED, UsageError, run
 from app.parser import Parser
-
-COMPARISONS = {
-    "compile": ("eager", "compiled"),
-    "amp": ("float32", "bf16"),
-    "channels-last": ("contiguous", "channels_last"),
-}
+from app.speed_args import COMPARISONS
+from app.train_args import LAST_SEED, MOST_WORKERS
 
 
 def build_parser() -> Parser:
@@ -46,10 +42,10 @@ def build_parser() -> Parser:
     add("--tf32", action="store_true", help="TF32 for both ways, on GPUs from capability 8.0 on")
     add("--limit", type=count, metavar="N", help="images per split at most (default: all)")
     add("--data-dir", metavar="DIR", help="for cifar10: where its archive or unpacked batches lie")
-    add("--workers", "-j", type=positive(int, zero=True), metavar="N", help="processes that read images")
-    add("--seed", type=int, default=42, help="seed of every random choice")
-    add("--device", default="auto", metavar="NAME", help="auto, cpu, cuda, cuda:N or mps")
-    add("--output", default="benchmarks", metavar="DIR", help="folder of the study's folder")
+    add("--workers", "-j", type=within(int, 0, MOST_WORKERS), metavar="N", help="processes that read images")
+    add("--seed", type=within(int, 0, LAST_SEED), default=42, help="seed of every random choice")
+    add("--device", default="auto", type=device, metavar="NAME", help="auto, cpu, cuda, cuda:N or mps")
+    add("--output", default="runs", metavar="DIR", help="folder of the study's folder")
     return parser
 
 

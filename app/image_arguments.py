@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from app.errors import UsageError
-from data.folder import image_files
 
 STDIN = "-"
 
@@ -49,6 +48,8 @@ def _expand(argument: str) -> list[tuple[str, Path | bytes]]:
         return [(STDIN, content)]
     path = Path(argument)
     if path.is_dir():
+        from data.folder import image_files  # with numpy and Pillow, which a single file may do without till later
+
         paths = image_files(path)
         if not paths:
             raise UsageError(f"{argument}: no images in this folder")

@@ -6,6 +6,13 @@ add_speed(parser.add_argument_group("speed"))
 import argparse
 from typing import Any
 
+# What `app.benchmark` compares, and the names of the two ways.
+COMPARISONS = {
+    "compile": ("eager", "compiled"),
+    "amp": ("float32", "bf16"),
+    "channels-last": ("contiguous", "channels_last"),
+}
+
 
 def add_speed(group: Any) -> None:
     """Add the flags to a parser, or to a group of it."""

@@ -18,8 +18,8 @@ from fastai.torch_core import set_seed
 
 import models
 from app import report, study_report
-from app.benchmark import COMPARISONS
 from app.capabilities import cpu_name
+from app.speed_args import COMPARISONS
 from callbacks.autocast import Autocast
 from callbacks.compile import CompileForward
 from callbacks.memory_format import ChannelsLast

@@ -30,7 +30,7 @@ def rows(file):
 def test_four_experiments_on_noise(call, here, eager_back_end):
     result = call(benchmark.main, "--synthetic", 16, *QUICK)
     assert result.code == 0, result.err
-    (folder,) = (here / "benchmarks").iterdir()
+    (folder,) = (here / "runs").iterdir()
     experiments = [f"{layout}-{name}" for layout in ("single", "repeated") for name in ("eager", "compiled")]
     for experiment in experiments:
         (whole,) = (file for file in folder.glob(f"{experiment}-*cpu.csv"))
@@ -68,7 +68,7 @@ def test_an_interrupted_study_keeps_what_it_has(call, here, monkeypatch):
     monkeypatch.setattr(study.Study, "_run_once", interrupted)
     result = call(benchmark.main, "--synthetic", 16, *QUICK, "--compare", "amp")
     assert result.code == 130
-    (folder,) = (here / "benchmarks").iterdir()
+    (folder,) = (here / "runs").iterdir()
     assert len(list(folder.glob("*.csv"))) == 2 * 3
     assert (folder / "epoch_times.png").exists()
 
