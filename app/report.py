@@ -5,6 +5,7 @@ Talk goes to standard error; results (the epochs' rows, the end) to standard out
 
 import csv
 import os
+import shlex
 import shutil
 import sys
 from collections import Counter
@@ -100,7 +101,8 @@ def say_interrupted(folder: Path) -> None:
 def say_end(scan: Scan, folder: Path, export: Path, output: Path, best: dict[str, Any], seconds: float) -> None:
     """The result, and what to run next."""
     sample = scan.valid[0].source
+    image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
     tell(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
     tell(f"model: {export} (also {folder / 'model.pkl'})")
-    tell(f"predict: python -m app.predict {export} {sample if isinstance(sample, Path) else 'IMAGE'}")
-    tell(f"dashboard: tensorboard --logdir {output}")
+    tell(f"predict: python -m app.predict {shlex.quote(str(export))} {image}")
+    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(output))}")

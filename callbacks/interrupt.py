@@ -6,6 +6,7 @@ with interrupt.caught():
 if interrupt.requested: ...
 """
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ class Interruptible(Callback):
         def request(signum: int, frame: object) -> None:
             self.requested = True
             signal.signal(signal.SIGINT, former)
+            # os.write: a print that the signal came into the middle of cannot be entered again.
+            os.write(2, b"\nstopping after this batch; Ctrl-C again stops at once, and saves nothing\n")
 
         signal.signal(signal.SIGINT, request)
         try:

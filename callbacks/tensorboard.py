@@ -37,10 +37,17 @@ class TensorBoard(RowCallback):
         self.run = not hasattr(self.learn, "lr_finder")
 
     def after_batch(self):
-        timer = self.learn.epoch_timer
-        if timer.run_step % STEPS_BETWEEN_LOSSES == 0:
-            self.writer.add_scalar("train/loss", self.learn.smooth_loss.item(), timer.run_step)
-            self.writer.add_scalar("train/lr", self.opt.hypers[-1]["lr"], timer.run_step)
+        if self.learn.epoch_timer.run_step % STEPS_BETWEEN_LOSSES == 0:
+            self._write_step()
+
+    def after_train(self):  # an epoch of a small data set may have fewer steps than that
+        if self.learn.epoch_timer.run_step % STEPS_BETWEEN_LOSSES:
+            self._write_step()
+
+    def _write_step(self) -> None:
+        step = self.learn.epoch_timer.run_step
+        self.writer.add_scalar("train/loss", self.learn.smooth_loss.item(), step)
+        self.writer.add_scalar("train/lr", self.opt.hypers[-1]["lr"], step)
 
     def on_row(self, row: dict[str, Any]) -> None:
         for column, tag in EPOCH_TAGS.items():

@@ -32,6 +32,7 @@ from fastai.vision.core import PILImage
 from PIL import Image
 
 from models.errors import ModelError
+from models.own import look_in_working_directory
 from models.spec import Spec
 
 
@@ -145,6 +146,7 @@ def load(path: Path) -> Predictor:
         raise ModelError(f"{path} is incomplete, its end is missing: copy or export it again")
     if not _holds_a_pickle(path):
         raise ModelError(f"{path} is not an exported model: give the model.pkl that app.train wrote")
+    look_in_working_directory()  # where a network of the user's own may be
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fastai's paragraph on pickles; the README has ours

@@ -34,8 +34,7 @@ def load_own(name: str) -> Callable[[int], nn.Module]:
     module_name, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
         raise ModelError(f"architecture {name!r} is not of the form package.module:callable")
-    if not {"", os.getcwd()} & set(sys.path):  # "" also stands for the working directory
-        sys.path.append(os.getcwd())
+    look_in_working_directory()
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # the user's code may raise anything, or exit
@@ -56,3 +55,9 @@ def load_own(name: str) -> Callable[[int], nn.Module]:
             "be called with the number of classes"
         )
     return build
+
+
+def look_in_working_directory() -> None:
+    """Let modules in the working directory be imported, after all others; a console script leaves it out."""
+    if not {"", os.getcwd()} & set(sys.path):  # "" also stands for the working directory
+        sys.path.append(os.getcwd())

@@ -6,7 +6,9 @@ python -m pytest tests/app/test_train.py
 import csv
 import json
 import re
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -101,7 +103,9 @@ def test_epochs_and_steps_grow_over_both_fits(fine_tuned):
         ("3", "unfrozen"),
     ]
     found = scalars(folder)
-    assert set(found) == EPOCH_TAGS  # 9 steps: the tenth would be written
+    assert set(found) == EPOCH_TAGS | STEP_TAGS
+    for tag in STEP_TAGS:  # 3 steps an epoch: the last of each is written
+        assert [event.step for event in found[tag]] == [3, 6, 9], tag
     for tag in EPOCH_TAGS:
         assert [event.step for event in found[tag]] == [1, 2, 3], tag
     assert [event.value for event in found["time/warmup_epoch"]] == [1, 1, 0]
@@ -115,8 +119,8 @@ def test_the_steps_of_a_run_are_counted_through(colours, train):
     assert result.code == 0, result.err
     found = scalars(folder)
     assert set(found) == EPOCH_TAGS | STEP_TAGS
-    for tag in STEP_TAGS:  # 4 steps an epoch, every tenth is written
-        assert [event.step for event in found[tag]] == [10, 20], tag
+    for tag in STEP_TAGS:  # 4 steps an epoch: every tenth, and the last of each
+        assert [event.step for event in found[tag]] == [4, 8, 10, 12, 16, 20, 24], tag
 
 
 def test_one_event_file_a_run(fine_tuned):
@@ -271,3 +275,12 @@ def test_list_archs(call):
         f"resnet{depth}_cifar" for depth in (20, 18, 34, 36, 50)
     ]
     assert call(main, "--list-archs", "zzz") == (2, "", "error: --list-archs zzz: no architecture matches\n")
+
+
+def test_the_commands_at_the_end_can_be_pasted(colours_once, train, here):
+    folder = here / "my photos"
+    shutil.copytree(colours_once, folder)
+    result, _ = train(folder, "--epochs", 1, "--export", "my model.pkl")
+    line = next(line for line in result.out.splitlines() if line.startswith("predict: "))
+    *_, model, photo = shlex.split(line)
+    assert (model, Path(photo).is_file()) == ("my model.pkl", True)

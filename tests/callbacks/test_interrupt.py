@@ -43,6 +43,15 @@ def test_the_batch_ends_and_no_other_begins(make_learner):
     assert signal.getsignal(signal.SIGINT) is former
 
 
+def test_the_first_one_is_acknowledged_at_once(make_learner, capfd):
+    interrupt = Interruptible()
+    learn = make_learner(cbs=[EpochTimer(), PressCtrlC(step=2), interrupt])
+    with interrupt.caught():
+        learn.fit(1)
+    said = capfd.readouterr().err.splitlines()
+    assert "stopping after this batch; Ctrl-C again stops at once, and saves nothing" in said
+
+
 def test_validation_is_ended_too(make_learner):
     interrupt, press = Interruptible(), PressCtrlC(step=4, training=False)
     learn = make_learner(cbs=[EpochTimer(), press, interrupt])

@@ -29,5 +29,5 @@ def test_epoch_tags_count_epochs_and_step_tags_steps(make_learner, tmp_path):
         written = [(event.step, event.value) for event in events.Scalars(tag)]
         assert written == [(row["epoch"], pytest.approx(row[column], rel=1e-5)) for row in rows], tag
     assert [event.value for event in events.Scalars("time/warmup_epoch")] == [1, 0, 1, 0, 0, 0]
-    for tag in ("train/loss", "train/lr"):  # 6 epochs of 4 steps, every tenth is written
-        assert [event.step for event in events.Scalars(tag)] == [10, 20], tag
+    for tag in ("train/loss", "train/lr"):  # 6 epochs of 4 steps: every tenth, and the last of each epoch
+        assert [event.step for event in events.Scalars(tag)] == [4, 8, 10, 12, 16, 20, 24], tag

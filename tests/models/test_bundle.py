@@ -260,3 +260,17 @@ def test_a_prepared_image_is_what_validation_made_of_it(exported):
     assert prepared.size == (predictor.image_size, predictor.image_size)
     assert prepared.tobytes() == predictor.prepare(prepared).tobytes()
     assert torch.equal(predictor.probabilities([photo]), predictor.probabilities([prepared]))
+
+
+def test_a_network_of_the_users_own_is_found_where_the_user_stands(build, tmp_path, monkeypatch):
+    (tmp_path / "own_net.py").write_text(
+        "from torch import nn\n\n\nclass Net(nn.Sequential):\n    pass\n\n\n"
+        "def build(classes):\n    return Net(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, classes))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])  # as a console script has it
+    learn, spec = build("own_net:build")
+    models.export(learn, spec, tmp_path / "m.pkl")
+    sys.path.remove(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_net")
+    assert models.load(tmp_path / "m.pkl").classes == ["ant", "bee", "wasp"]
