@@ -1,5 +1,14 @@
 # Every target makes .venv when it is missing, and installs again when the requirements have changed.
+# `make test TORCH=2.14.1` does so with another torch, in an environment of its own; torch_xla ends at 2.9.
+ifdef TORCH
+VENV := .venv-torch-$(TORCH)
+CONSTRAINTS := $(VENV)/constraints.txt
+EXTRAS := test,dev
+else
 VENV := .venv
+CONSTRAINTS := constraints.txt
+EXTRAS := xla,test,dev
+endif
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
@@ -29,5 +38,8 @@ clean:  ## remove .venv and caches; runs/ and model.pkl are yours and stay
 
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --constraint constraints.txt --editable ".[xla,test,dev]"
+ifdef TORCH
+	(grep -v ^torch constraints.txt; echo "torch==$(TORCH)") > $(CONSTRAINTS)
+endif
+	$(PYTHON) -m pip install --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]"
 	touch $@

@@ -7,6 +7,7 @@ import csv
 import math
 import re
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -44,7 +45,7 @@ def write_chart(study: Any) -> None:
     axes.set_ylabel("mean seconds of an epoch, without the first")
     axes.legend()
     args = study.args
-    data = args.source or f"{args.synthetic} images of noise"
+    data = Path(args.source).resolve().name if args.source else f"{args.synthetic} images of noise"
     axes.set_title(
         f"{study.chip}\n{args.arch}, {data}, {args.img_size} px, batch {args.batch_size}, "
         f"{args.epochs} epochs, {args.runs} runs"
