@@ -1,4 +1,4 @@
-"""The console script: ``fastsight train data/`` is ``python -m app.train data/``."""
+"""The console script: ``fastsight train data/`` is ``python -m app train data/`` and ``python -m app.train data/``."""
 
 import sys
 from importlib import import_module
@@ -22,6 +22,11 @@ def main() -> int:
 def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return import_module(f"app.{words[0]}").main(words[1:])
+    if words and words[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"fastsight {version('fastsight')}")
+        return 0
     lines = "\n".join(f"  fastsight {name:<9} {text}" for name, text in COMMANDS.items())
     usage = f"usage: fastsight COMMAND ...\n\n{lines}\n\nfastsight COMMAND --help tells more"
     if words and words[0] in ("-h", "--help"):

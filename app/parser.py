@@ -4,8 +4,11 @@ parser = Parser(prog="python -m app.predict", description="Predict the class of 
 """
 
 import argparse
+from difflib import get_close_matches
 
 from app.errors import UsageError
+
+MEANT = 0.7  # how alike a flag must be to what was typed, of 1, to be suggested
 
 
 class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -21,6 +24,20 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: object):
         super().__init__(allow_abbrev=False, formatter_class=HelpFormatter, **options)
         self.add_argument("--debug", action="store_true", help="show the traceback when something fails")
+
+    def parse_args(self, args=None, namespace=None) -> argparse.Namespace:
+        """As argparse does it; an unknown flag is answered with the one that was probably meant."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            said = f"unrecognized arguments: {' '.join(unknown)}"
+            flag = next((word.partition("=")[0] for word in unknown if word.startswith("--")), None)
+            self.error(said + (self._meant(flag) if flag else ""))
+        return found
+
+    def _meant(self, flag: str) -> str:
+        flags = list(self._option_string_actions)
+        found = [name for name in flags if name.startswith(flag)] or get_close_matches(flag, flags, 1, MEANT)
+        return f", did you mean {found[0]}?" if found else ""
 
     def error(self, message: str) -> None:
         raise UsageError(f"{message} (see {self.prog} --help)")

@@ -6,7 +6,7 @@ python -m pytest tests/app/test_cli.py
 import os
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,31 @@ def fastsight(monkeypatch, *words):
 def test_help(monkeypatch, capsys):
     assert fastsight(monkeypatch, "--help") == 0
     assert capsys.readouterr() == (USAGE, "")
+
+
+def test_version(monkeypatch, capsys):
+    assert fastsight(monkeypatch, "--version") == 0
+    assert capsys.readouterr() == (f"fastsight {version('fastsight')}\n", "")
+
+
+def test_python_m_app_is_the_same(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-m", "app", "--help"], cwd=tmp_path, env=environment, capture_output=True)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, USAGE, b"")
+
+
+@pytest.mark.parametrize(
+    ("flag", "answer"),
+    [
+        ("--epoch=3", "did you mean --epochs?"),
+        ("--batchsize", "did you mean --batch-size?"),
+        ("--zoom", None),
+    ],
+)
+def test_a_misspelt_flag(monkeypatch, capsys, flag, answer):
+    assert fastsight(monkeypatch, "train", "photos", flag) == 2
+    said = f"unrecognized arguments: {flag}" + (f", {answer}" if answer else "")
+    assert capsys.readouterr() == ("", f"error: {said} (see python -m app.train --help)\n")
 
 
 @pytest.mark.parametrize(

@@ -51,16 +51,20 @@ print(sorted({HEAVY} & set(sys.modules)))
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
-    [(train, "photos --epoch 3"), (train, "photos --batch 4"), (predict, "model.pkl a.jpg --top 3")],
+    ("command", "words", "meant"),
+    [
+        (train, "photos --epoch 3", "--epochs"),
+        (train, "photos --batch 4", "--batch-size"),
+        (predict, "model.pkl a.jpg --top 3", "--topk"),
+    ],
 )
-def test_a_flag_is_not_abbreviated(command, words, call):
+def test_a_flag_is_not_abbreviated(command, words, meant, call):
     flag = words.split("--")[1]
     name = command.__name__
     assert call(command.main, *words.split()) == (
         2,
         "",
-        f"error: unrecognized arguments: --{flag} (see python -m {name} --help)\n",
+        f"error: unrecognized arguments: --{flag}, did you mean {meant}? (see python -m {name} --help)\n",
     )
 
 
