@@ -13,7 +13,7 @@ from PIL import Image
 import data
 from models import load
 
-TRAIN = ("--arch", "resnet18", "--no-pretrained", "--img-size", 32, "--epochs", 2, "--batch-size", 8)
+TRAIN = ("--arch", "resnet20_cifar", "--epochs", 2, "--batch-size", 8)
 
 
 @pytest.fixture
