@@ -41,6 +41,7 @@ def main(argv: list[str]) -> int:
     spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
+    from app.memory import say_peak_memory
     from app.speed import Speed
 
     settings = fitting.settle(args, spec, scan)
@@ -71,6 +72,7 @@ def main(argv: list[str]) -> int:
     save = partial(models.export, learn, spec, folder / "model.pkl")
     outcome = fitting.fit(learn, settings, folder, speed.callbacks, save)
     input_pipeline.say_cache(pixels)
+    say_peak_memory()
     speed.say_end()
     save()
     if outcome.interrupted:

@@ -158,9 +158,10 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
 def test_talk_goes_to_standard_error(trained, colours_once):
     result, folder = trained
     lines = result.err.splitlines()
-    said_of_speed = lines[-2:]
-    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-2])
-    assert lines[-1] == "compile: off (the training is too short)"
+    said_of_speed, memory = lines[-3:-1], lines[-1]
+    assert re.fullmatch(r"memory: [\d.]+ GB at most, mapped files of the cache included", memory)
+    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-3])
+    assert lines[-2] == "compile: off (the training is too short)"
     assert lines[2:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
@@ -170,6 +171,7 @@ def test_talk_goes_to_standard_error(trained, colours_once):
         "augmentation: fastai's aug_transforms, strength 1, with flips",
         f"run folder: {folder}",
         *said_of_speed,
+        memory,
     ]
     assert re.match(r"python \S+, fastai \S+, torch \S+, torchvision \S+, timm \S+\ndevice: \S+ \(.+\)\n", result.err)
 
