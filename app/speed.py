@@ -22,6 +22,7 @@ from callbacks.autocast import Autocast
 from callbacks.compile import CompileForward
 from callbacks.memory_format import ChannelsLast
 from callbacks.steps import StepTimer
+from data.normalize import lay_out
 
 
 class Speed:
@@ -49,6 +50,7 @@ class Speed:
         settings["compile"], reason = choose_compile(settings["compile"], learn.model, self._work, self.way, self._step)
         report.say(f"compile: {settings['compile']} ({reason})")
         settings["amp"], settings["memory_format"] = self.way
+        lay_out(learn.dls, self.way.memory_format)
         self.callbacks = self._make_callbacks(settings)
 
     def say_end(self) -> None:

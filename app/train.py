@@ -29,21 +29,24 @@ def main(argv: list[str]) -> int:
     check_outputs(args.source, Path(args.output), Path(args.export))
     import data
     import models
-    from app import report
+    from app import input_pipeline, report
     from app.device import choose_device
 
     report.say_versions()
     device, reason = choose_device(args.device)
     report.say(f"device: {device} ({reason})")
-    scan = _scan(args)
+    pixels = input_pipeline.open_pixels(args)
+    scan = _scan(args, pixels)
     report.say_scan(scan)
     spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
+    from app.memory import say_peak_memory
     from app.speed import Speed
 
     settings = fitting.settle(args, spec, scan)
     report.say_spec(spec, settings)
+    input_pipeline.settle(settings, scan)
     fitting.seed_everything(args.seed)
     loaders = data.loaders(
         scan,
@@ -51,8 +54,11 @@ def main(argv: list[str]) -> int:
         batch_size=settings["batch_size"],
         workers=args.workers,
         device=device,
+        aug=settings["aug"],
         aug_mult=args.aug_mult,
+        flip=settings["flip"],
         balanced=args.balance == "sampler",
+        pixels=pixels,
     )
     weights = data.class_weights(scan) if args.balance == "weights" else None
     learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights)
@@ -65,6 +71,8 @@ def main(argv: list[str]) -> int:
     report.write_run(folder, settings, device, reason, scan.skipped)
     save = partial(models.export, learn, spec, folder / "model.pkl")
     outcome = fitting.fit(learn, settings, folder, speed.callbacks, save)
+    input_pipeline.say_cache(pixels)
+    say_peak_memory()
     speed.say_end()
     save()
     if outcome.interrupted:
@@ -75,7 +83,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _scan(args: Namespace) -> Any:
+def _scan(args: Namespace, pixels: Any) -> Any:
     import data
     from app.progress import progress_bar
 
@@ -91,6 +99,7 @@ def _scan(args: Namespace) -> Any:
             allow_truncated=args.allow_truncated,
             drop_leaks=args.drop_leaks,
             progress=progress,
+            pixels=pixels,
         )
 
 

@@ -7,12 +7,11 @@ import argparse
 from typing import Any
 
 from app.argument_types import batch_size, columns, device, learning_rate, positive, share, within
+from app.input_args import add_input
 from app.parser import Parser
 from app.speed_args import add_speed
 
 IMAGE_SIZES = (8, 4096)  # px; below, no network has anything left to look at, above, no memory suffices
-# fastai scales a lighting of 0.2 and a warp of 0.2 by it: at 5 the one is log(0), the other folds the image up.
-MOST_AUGMENTATION = 4.9
 MOST_WORKERS = 256
 LAST_SEED = 2**32 - 1  # numpy's
 
@@ -81,13 +80,6 @@ def build_parser() -> Parser:
     add("--wd", type=positive(float, zero=True), metavar="DECAY", help="weight decay (default: by architecture)")
     add("--opt", choices=("adam", "sgd"), default="adam", help="optimizer")
     add(
-        "--aug-mult",
-        type=within(float, 0, MOST_AUGMENTATION),
-        default=1.0,
-        metavar="X",
-        help=f"strength of augmentation, 0 for none, at most {MOST_AUGMENTATION}",
-    )
-    add(
         "--balance",
         choices=("none", "weights", "sampler"),
         default="none",
@@ -121,8 +113,10 @@ def build_parser() -> Parser:
         "-j",
         type=within(int, 0, MOST_WORKERS),
         metavar="N",
-        help="processes that read images (default: chosen)",
+        help="threads that read images, processes where they are small (default: chosen)",
     )
+
+    add_input(parser.add_argument_group("images"))
 
     add_speed(parser.add_argument_group("speed"))
 

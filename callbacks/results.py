@@ -18,6 +18,7 @@ COLUMNS = (
     "train_seconds",
     "valid_seconds",
     "images_per_second",
+    "data_wait",
     "warmup",
 )
 

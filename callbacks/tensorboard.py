@@ -18,6 +18,7 @@ STEPS_BETWEEN_LOSSES = 10  # reading a loss waits for the device
 EPOCH_TAGS = {
     "train_seconds": "time/train_epoch",
     "valid_seconds": "time/valid_epoch",
+    "data_wait": "time/data_wait",
     "images_per_second": "throughput/train",
     "train_loss": "train/loss_epoch",
     "valid_loss": "valid/loss",

@@ -6,6 +6,7 @@ timer.rows[-1]["train_seconds"], timer.rows[-1]["images_per_second"]
 """
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,6 +19,31 @@ def synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
+
+
+class WaitedFor:
+    """A loader in whose place it stands, with the ``seconds`` that were spent in waiting for its batches."""
+
+    def __init__(self, loader: Any):
+        self.loader, self.seconds = loader, 0.0
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "loader":  # not there yet, while it is copied or unpickled
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = iter(self.loader)
+        while True:
+            started = time.perf_counter()
+            batch = next(batches, None)
+            self.seconds += time.perf_counter() - started
+            if batch is None:
+                return
+            yield batch
 
 
 class EpochTimer(Callback):
@@ -34,7 +60,8 @@ class EpochTimer(Callback):
     rows : list[dict]
         All rows. Per epoch: ``epoch`` (from 1), ``phase`` ("frozen" while some parameter group is, else
         "unfrozen"), the Recorder's losses and metrics by name, ``train_seconds``, ``valid_seconds``,
-        ``images_per_second`` (training images over training seconds), and ``warmup`` (True for the first
+        ``images_per_second`` (training images over training seconds), ``data_wait`` (those of the training seconds in
+        which the next batch was waited for), and ``warmup`` (True for the first
         epoch after a phase begins, which pays for allocation, compilation and cold caches).
     """
 
@@ -43,6 +70,7 @@ class EpochTimer(Callback):
     def __init__(self):
         self.run_epoch, self.run_step, self.rows = 0, 0, []
         self.row, self._images, self._seconds = None, 0, {"train": 0.0, "valid": 0.0}
+        self._waited: WaitedFor | None = None
 
     def before_fit(self):
         self.row = None
@@ -53,6 +81,7 @@ class EpochTimer(Callback):
 
     def before_train(self):
         self.run_epoch += 1
+        self.learn.dl = self._waited = WaitedFor(self.learn.dl)
         self._started = self._now()
 
     def after_batch(self):
@@ -62,6 +91,8 @@ class EpochTimer(Callback):
 
     def after_train(self):
         self._seconds["train"] = self._now() - self._started
+        if self.learn.dl is self._waited:
+            self.learn.dl = self._waited.loader
 
     def before_validate(self):
         self._started = self._now()
@@ -81,6 +112,7 @@ class EpochTimer(Callback):
             "train_seconds": train_seconds,
             "valid_seconds": self._seconds["valid"],
             "images_per_second": self._images / train_seconds,
+            "data_wait": self._waited.seconds,
             "warmup": not self.rows or self.rows[-1]["phase"] != phase,
         }
         self.rows.append(self.row)

@@ -20,6 +20,7 @@ from data.findings import SEVERITIES, Finding, Item, count_files, file_findings,
 from data.folder import Layout, find_layout
 from data.gather import Progress, gather_facts
 from data.names import name_findings
+from data.pixels import Pixels
 from data.table import read_table
 
 
@@ -48,6 +49,7 @@ def audit(
     drop_leaks: bool = False,
     remember: bool = True,
     progress: Progress | None = None,
+    pixels: Pixels | None = None,
 ) -> Audit:
     """Look at every file of a data set.
 
@@ -65,6 +67,8 @@ def audit(
         Use the cache of facts.
     progress
         Called as ``progress(done, total)``.
+    pixels
+        Gets every image that is decoded, so that a training need not decode it again.
 
     Raises
     ------
@@ -84,7 +88,13 @@ def audit(
         for label, files in classes.items()
         for path in files
     ]
-    facts = gather_facts([path for path, _, _ in entries], remember=remember, progress=progress)
+    keep = None
+    if pixels is not None:
+        pixels.trained = {path for path, split, _ in entries if split != "valid"}
+        keep = pixels.keep
+    facts = gather_facts([path for path, _, _ in entries], remember=remember, progress=progress, keep=keep)
+    if pixels is not None and pixels.store is not None:
+        pixels.store.save()
     items = [Item(*entry, seen) for entry, seen in zip(entries, facts)]
     readable = [item for item in items if is_kept(item.facts, allow_truncated)]
     leaked = leaks(readable) if drop_leaks else {}

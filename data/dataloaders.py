@@ -6,19 +6,23 @@
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 from fastai.callback.data import WeightedDL
 from fastai.data.core import DataLoaders, Datasets
 from fastai.data.transforms import Categorize, IntToFloatTensor, Normalize, ToTensor
-from fastai.vision.augment import Flip, Resize, aug_transforms
+from fastai.vision.augment import Resize
 
+from data.augmentation import LIGHT, batch_augmentation, choose_augmentation, crop_of, may_flip
 from data.balance import class_weights
 from data.errors import DataError
+from data.normalize import NormalizeBytes
+from data.pixel_loader import BalancedPixelDL, PixelDL
+from data.pixels import SMALL_SIDE, Pixels
 from data.scan import Scan
-from data.transforms import OpenImage, PadCrop, label_of
+from data.transforms import OpenImage, label_of
 
-SMALL_SIDE = 64  # px; up to here decoding is cheaper than handing images between processes
 MAX_WORKERS = 8
 
 
@@ -29,8 +33,11 @@ def loaders(
     batch_size: int,
     workers: int | None = None,
     device: Any = "cpu",
+    aug: str = "auto",
     aug_mult: float = 1.0,
+    flip: bool | None = None,
     balanced: bool = False,
+    pixels: Pixels | None = None,
 ) -> DataLoaders:
     """Build the training and validation loaders.
 
@@ -40,11 +47,15 @@ def loaders(
         Images per training batch; more than there are is an error of the caller. The last, partial
         training batch is dropped, since batch normalisation cannot use a batch of one.
     workers
-        Processes that decode; None chooses (`default_workers`).
-    aug_mult
-        Strength of the augmentation, as ``aug_transforms(mult=...)``; 0 turns it off.
+        Threads that make batches, or processes where all images are small; None chooses (`default_workers`).
+    aug, aug_mult
+        Way and strength of the augmentation, see `data.augmentation`; strength 0 turns it off.
+    flip
+        Mirror half of the training images; None for wherever it does no harm (`data.augmentation.may_flip`).
     balanced
         Draw the images of an epoch, with replacement, so that each class is seen equally often.
+    pixels
+        The cache that `data.scan` was given; None to decode in every epoch.
 
     Returns
     -------
@@ -54,35 +65,46 @@ def loaders(
     """
     if not 2 <= batch_size <= len(scan.train):
         raise DataError(f"--batch-size {batch_size}: between 2 and the {len(scan.train)} training images")
+    way = choose_augmentation(aug, scan)
+    flips = may_flip(scan.classes) if flip is None else flip
     samples = scan.train + scan.valid
     datasets = Datasets(
         samples,
         tfms=[[OpenImage(spec.image_size, scan.truncated)], [label_of, Categorize(vocab=scan.classes, sort=False)]],
         splits=[range(len(scan.train)), range(len(scan.train), len(samples))],
     )
-    to_float, normalize = IntToFloatTensor(), Normalize.from_stats(spec.mean, spec.std, cuda=False)
-    for_train: dict[str, Any] = {"after_batch": [to_float, *augmentation(scan, aug_mult), normalize]}
-    for_valid = {"after_batch": [to_float, normalize]}  # fastai's own would resample each image at its place
+    options: dict[str, Any] = {"dl_kwargs": _batch_transforms(spec, way, aug_mult, flips)}
+    workers = default_workers(scan) if workers is None else workers
+    if scan.side <= SMALL_SIDE and way != "crop":  # what is not worth being kept
+        options |= {"num_workers": workers, "dl_type": WeightedDL if balanced else None}
+    else:
+        crop, dl_type = crop_of(way, aug_mult, flips), BalancedPixelDL if balanced else PixelDL
+        options |= {"threads": workers, "dl_type": dl_type, "crop": crop, "pixels": _fitting(pixels, scan, spec)}
     if balanced:
         weights = class_weights(scan)
-        for_train["wgts"] = [weights[sample.label] for sample in scan.train]
-    made = datasets.dataloaders(
-        bs=batch_size,
-        num_workers=default_workers(scan) if workers is None else workers,
-        dl_type=WeightedDL if balanced else None,
-        after_item=[Resize(spec.image_size), ToTensor()],
-        dl_kwargs=[for_train, for_valid],
-    )
+        options["dl_kwargs"][0]["wgts"] = [weights[sample.label] for sample in scan.train]
+    made = datasets.dataloaders(bs=batch_size, after_item=[Resize(spec.image_size), ToTensor()], **options)
     return made.to(device)  # the transforms' tensors too, which `dataloaders(device=...)` leaves behind
 
 
-def augmentation(scan: Scan, mult: float) -> list:
-    """Batch transforms for training: pad-and-crop with flips on CIFAR-10, else ``aug_transforms(mult=...)``."""
-    if mult == 0:
-        return []
-    if scan.source == "cifar10":
-        return [PadCrop(padding=4), Flip()]
-    return list(aug_transforms(mult=mult))
+def _batch_transforms(spec: Any, way: str, mult: float, flips: bool) -> list[dict[str, list]]:
+    """``after_batch`` of the training and of the validation loader."""
+    if way == "crop":
+        made = [NormalizeBytes.of(spec.mean, spec.std, light) for light in (LIGHT * mult, 0.0)]
+        return [{"after_batch": [step]} for step in made]
+    to_float, normalize = IntToFloatTensor(), Normalize.from_stats(spec.mean, spec.std, cuda=False)
+    augmentation = batch_augmentation(way, mult, flips)
+    # fastai's own transforms would resample validation images too, each at its place.
+    return [{"after_batch": [to_float, *augmentation, normalize]}, {"after_batch": [to_float, normalize]}]
+
+
+def _fitting(pixels: Pixels | None, scan: Scan, spec: Any) -> Pixels:
+    """`pixels` for this size, with what is known of the files now."""
+    if pixels is None or pixels.size != spec.image_size:
+        pixels = Pixels(spec.image_size, None if pixels is None else pixels.store)
+    pixels.truncated = scan.truncated
+    pixels.trained = {sample.source for sample in scan.train if isinstance(sample.source, Path)}
+    return pixels
 
 
 def default_workers(scan: Scan) -> int:

@@ -16,12 +16,18 @@ from typing import NamedTuple
 
 import PIL
 
+from data.database import cache_folder, open_database, path_key
 from data.inspect import Facts
 from data.reader import FORMATS
 
 RULES = 1  # raise it with every change of the reader, or of what a `Facts` means
-WAIT_SECONDS = 5  # for another process that is writing
 SAVE_EVERY = 500  # files; what an interrupted audit loses at most
+
+CREATE = (
+    "CREATE TABLE IF NOT EXISTS files "
+    "(path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, reader TEXT, facts TEXT) WITHOUT ROWID"
+)
+PROBE = "SELECT path, size, mtime, reader, facts FROM files LIMIT 1"
 
 # Facts depend on who decoded: an update of Pillow, or pillow-heif installed, makes them out of date.
 READER = f"{RULES} {PIL.__version__} {' '.join(FORMATS)}"
@@ -45,7 +51,7 @@ def stamp_of(path: Path) -> Stamp | None:
 
 def default_file() -> Path:
     """``fastsight/facts.sqlite`` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fastsight", "facts.sqlite")
+    return cache_folder() / "facts.sqlite"
 
 
 class FactsCache:
@@ -66,7 +72,7 @@ class FactsCache:
         with suppress(OSError, RuntimeError):  # RuntimeError: there is no home folder
             file = self._file or default_file()
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _open(file)
+            self._connection = open_database(file, CREATE, PROBE)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -79,7 +85,7 @@ class FactsCache:
             return None
         query = "SELECT facts FROM files WHERE path = ? AND size = ? AND mtime = ? AND reader = ?"
         try:
-            row = self._connection.execute(query, (_key(path), *stamp, READER)).fetchone()
+            row = self._connection.execute(query, (path_key(path), *stamp, READER)).fetchone()
             return row and Facts(*json.loads(row[0]))
         except sqlite3.Error:
             self._close()
@@ -89,7 +95,7 @@ class FactsCache:
 
     def put(self, path: Path, stamp: Stamp, facts: Facts) -> None:
         """Remember `facts`, in place of older ones."""
-        self._unsaved.append((_key(path), *stamp, READER, json.dumps(facts)))
+        self._unsaved.append((path_key(path), *stamp, READER, json.dumps(facts)))
         if len(self._unsaved) >= SAVE_EVERY:
             self._save()
 
@@ -108,27 +114,3 @@ class FactsCache:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def _open(file: Path) -> sqlite3.Connection | None:
-    for _ in range(2):
-        connection = None
-        try:
-            connection = sqlite3.connect(file, timeout=WAIT_SECONDS)
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS files "
-                "(path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, reader TEXT, facts TEXT) WITHOUT ROWID"
-            )
-            connection.execute("SELECT path, size, mtime, reader, facts FROM files LIMIT 1").fetchone()
-            return connection
-        except sqlite3.Error as error:
-            if connection is not None:
-                connection.close()
-            if isinstance(error, sqlite3.OperationalError):  # locked, or not to be written
-                return None
-            file.unlink(missing_ok=True)  # damaged: begin anew
-    return None
-
-
-def _key(path: Path) -> bytes:
-    return os.fsencode(os.path.abspath(path))  # bytes: a name need not be valid Unicode

@@ -7,6 +7,7 @@ Plain values alone, so that they can be remembered (``data/facts_cache.py``) and
 (``data/findings.py``).
 """
 
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -40,10 +41,19 @@ class Facts(NamedTuple):
     lasting: bool = True
 
 
-def inspect_file(path: Path) -> Facts:
-    """Decode `path` and say what it is; never raises for what is wrong with the file."""
+def inspect_file(path: Path, keep: Callable[[Image.Image], None] | None = None) -> Facts:
+    """Decode `path` and say what it is; never raises for what is wrong with the file.
+
+    Parameters
+    ----------
+    keep
+        Called with the image, where there is one: what else it is good for need not be decoded again.
+    """
     try:
-        return _facts(read_image(path))
+        image = read_image(path)
+        if keep is not None:
+            keep(image)
+        return _facts(image)
     except ImageError as error:
         reason = str(error).removeprefix(f"{path}: ")
         return Facts(reason=reason, lasting=not _from_system(error.__cause__))

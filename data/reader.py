@@ -90,6 +90,11 @@ def read_image(source: Source, *, for_size: int | None = None, truncated: bool =
         raise ImageError(f"{_name(source)}: {reason(source, error, heif='HEIF' in FORMATS)}") from error
 
 
+def is_reduced(image: Image.Image, for_size: int) -> bool:
+    """Whether `read_image` with `for_size` decodes smaller what it read as `image` at full size."""
+    return image.format in ("JPEG", "MPO") and min(image.size) >= 2 * SPARE * for_size
+
+
 def _open(source: Path | str | bytes) -> Image.Image:
     if isinstance(source, bytes):
         return Image.open(io.BytesIO(source), formats=FORMATS)

@@ -17,6 +17,7 @@ from data.classes import check_classes
 from data.errors import DataError
 from data.findings import Finding, Item
 from data.gather import Progress
+from data.pixels import Pixels
 from data.split import limit_samples, stratified_split
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
@@ -64,6 +65,7 @@ def scan(
     allow_truncated: bool = False,
     drop_leaks: bool = False,
     progress: Progress | None = None,
+    pixels: Pixels | None = None,
 ) -> Scan:
     """Look at `source`: a folder of images, whose files are audited, or the name ``cifar10``.
 
@@ -72,7 +74,7 @@ def scan(
     source
         A folder (``train/`` with ``valid/``, ``val/``, ``validation/`` or ``test/``; ``train/`` alone; or one
         folder per class), or ``cifar10``.
-    csv, csv_columns, allow_truncated, drop_leaks, progress
+    csv, csv_columns, allow_truncated, drop_leaks, progress, pixels
         As of `data.audit.audit`.
     valid_pct
         Share of each class drawn for validation where the source has no split of its own.
@@ -89,7 +91,7 @@ def scan(
     if csv is None and str(source) == "cifar10":
         found = _scan_cifar10(data_dir)
     else:
-        options = {"allow_truncated": allow_truncated, "drop_leaks": drop_leaks, "progress": progress}
+        options = {"allow_truncated": allow_truncated, "drop_leaks": drop_leaks, "progress": progress, "pixels": pixels}
         found = _scan_files(source, csv, csv_columns, valid_pct, seed, options)
     if limit is not None:
         found.train = limit_samples(found.train, limit, seed)

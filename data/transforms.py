@@ -5,6 +5,9 @@
 None of these travels in an exported model, which holds fastai's own (see ``models/bundle.py``).
 """
 
+from pathlib import Path
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from fastai.vision.augment import RandTransform
@@ -17,6 +20,9 @@ from data.scan import Sample
 
 class OpenImage(Transform):
     """A `Sample`, or anything `read_image` takes, to fastai's ``PILImage``; the options are those of `read_image`."""
+
+    # What ``test_dl`` may be given; fastai would go by the first item, and allow a `Sample` only.
+    input_types = (Sample, str, Path, bytes, np.ndarray)
 
     def __init__(self, for_size: int | None = None, truncated: bool = False):
         super().__init__()

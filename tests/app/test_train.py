@@ -20,6 +20,7 @@ from models import load
 
 EPOCH_TAGS = {
     "time/train_epoch",
+    "time/data_wait",
     "time/valid_epoch",
     "time/warmup_epoch",
     "throughput/train",
@@ -28,7 +29,7 @@ EPOCH_TAGS = {
     "valid/accuracy",
 }
 STEP_TAGS = {"train/loss", "train/lr"}
-ROW = re.compile(r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?")
+ROW = re.compile(r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?")
 
 
 def rows(folder):
@@ -85,7 +86,7 @@ def test_results_have_a_row_per_epoch_from_one(trained):
     found = rows(folder)
     assert tuple(found[0]) == COLUMNS
     assert COLUMNS[:5] == ("epoch", "phase", "train_loss", "valid_loss", "accuracy")
-    assert COLUMNS[5:8] == ("train_seconds", "valid_seconds", "images_per_second")
+    assert COLUMNS[5:9] == ("train_seconds", "valid_seconds", "images_per_second", "data_wait")
     assert [(row["epoch"], row["phase"], row["warmup"]) for row in found] == [
         ("1", "unfrozen", "1"),
         ("2", "unfrozen", "0"),
@@ -93,6 +94,7 @@ def test_results_have_a_row_per_epoch_from_one(trained):
     for row in found:
         assert float(row["images_per_second"]) == pytest.approx(24 / float(row["train_seconds"]), rel=1e-3)
         assert float(row["valid_seconds"]) > 0
+        assert 0 < float(row["data_wait"]) < float(row["train_seconds"])
 
 
 def test_epochs_and_steps_grow_over_both_fits(fine_tuned):
@@ -138,6 +140,7 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
         "valid_loss",
         "accuracy",
         "train_s",
+        "wait_s",
         "valid_s",
         "images/s",
     ]
@@ -155,17 +158,20 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
 def test_talk_goes_to_standard_error(trained, colours_once):
     result, folder = trained
     lines = result.err.splitlines()
-    said_of_speed = lines[-2:]
-    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-2])
-    assert lines[-1] == "compile: off (the training is too short)"
+    said_of_speed, memory = lines[-3:-1], lines[-1]
+    assert re.fullmatch(r"memory: [\d.]+ GB at most, mapped files of the cache included", memory)
+    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-3])
+    assert lines[-2] == "compile: off (the training is too short)"
     assert lines[2:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
         "warning: batch size 64 is lowered to the 24 training images there are",
         "model: resnet20_cifar (from scratch) at 32 px",
         "training: 2 epochs, batch size 24, adam, learning rate 0.004, weight decay 0.01, seed 42",
+        "augmentation: fastai's aug_transforms, strength 1, with flips",
         f"run folder: {folder}",
         *said_of_speed,
+        memory,
     ]
     assert re.match(r"python \S+, fastai \S+, torch \S+, torchvision \S+, timm \S+\ndevice: \S+ \(.+\)\n", result.err)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from fastai.callback.core import Callback, CancelFitException
 
-from callbacks.timing import EpochTimer, synchronize
+from callbacks.timing import EpochTimer, WaitedFor, synchronize
 
 COLUMNS = [
     "epoch",
@@ -20,6 +20,7 @@ COLUMNS = [
     "train_seconds",
     "valid_seconds",
     "images_per_second",
+    "data_wait",
     "warmup",
 ]
 
@@ -45,6 +46,41 @@ def test_train_and_valid_are_timed_apart(make_learner):
         assert 0.08 <= row["train_seconds"] < 1
         assert 0.02 <= row["valid_seconds"] < 0.08 + row["train_seconds"]
         assert row["images_per_second"] == pytest.approx(24 / row["train_seconds"])
+
+
+def test_the_waiting_for_batches_is_timed_and_nothing_else(make_learner):
+    learn = make_learner(cbs=[EpochTimer(), Sleep()])
+
+    def slowly(batch):
+        time.sleep(0.03)
+        return batch
+
+    learn.dls.train.after_batch = slowly
+    learn.fit(2)
+    for row in learn.epoch_timer.rows:  # 4 batches of 30 ms, and 20 ms of training each
+        assert 0.12 <= row["data_wait"] < 0.19
+        assert row["train_seconds"] - row["data_wait"] >= 0.08
+
+
+def test_the_loader_is_the_learners_own_again_after_training(make_learner):
+    class Look(Callback):
+        def before_train(self):
+            self.seen = [self.learn.dl]
+
+        def before_validate(self):
+            self.seen.append(self.learn.dl)
+
+        def after_train(self):
+            self.seen.append(self.learn.dl)
+
+    Look.order = 70
+    learn = make_learner(cbs=[EpochTimer(), Look()])
+    learn.fit(1)
+    during, after, valid = learn.look.seen
+    assert isinstance(during, WaitedFor)
+    assert (len(during), during.bs, during.dataset) == (4, 6, learn.dls.train.dataset)
+    assert after is learn.dls.train
+    assert valid is learn.dls.valid
 
 
 def test_losses_and_metrics_are_the_recorders(make_learner):

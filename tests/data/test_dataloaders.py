@@ -9,14 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fastai.vision.augment import Flip
+from fastai.data.core import TfmdDL
 from PIL import Image
 
 import data
 from app.errors import one_line
 from data import DataError, Sample, Scan
-from data.dataloaders import augmentation, default_workers
-from data.transforms import PadCrop
+from data.dataloaders import default_workers
+from data.normalize import NormalizeBytes
+from data.pixel_loader import PixelDL
 
 SPEC = SimpleNamespace(image_size=32, mean=(0.5, 0.4, 0.3), std=(0.2, 0.25, 0.3))
 
@@ -108,16 +109,30 @@ def test_large_photos_are_decoded_at_reduced_size(photo_folder, monkeypatch):
 
 
 def test_no_augmentation_with_strength_zero():
-    assert augmentation(arrays(), 0) == []
     first, second = (loaders(arrays()).train.one_batch()[0] for _ in range(2))
     assert torch.equal(first, second)
 
 
-def test_photos_get_fastais_transforms_and_cifar10_pad_and_crop_with_flips():
-    names = [type(transform).__name__ for transform in augmentation(arrays(), 1.0)]
-    assert names
-    assert "PadCrop" not in names
-    assert [type(transform) for transform in augmentation(arrays(source="cifar10"), 1.0)] == [PadCrop, Flip]
+def test_photos_are_made_by_threads_small_images_as_by_stock_fastai():
+    found = arrays()
+    assert type(loaders(found).train) is TfmdDL
+    assert type(loaders(found, aug="crop").train) is PixelDL
+    found.side = 65
+    made = loaders(found, workers=3)
+    assert (type(made.train), made.train.threads) == (PixelDL, 3)
+    assert [type(step) for step in made.train.after_batch.fs] == [NormalizeBytes]
+
+
+@pytest.mark.parametrize("aug", ["crop", "fastai"])
+def test_photos_are_augmented_either_way(aug):
+    rng = np.random.default_rng(0)
+    samples = [Sample(rng.integers(0, 256, (70, 90, 3), np.uint8), "ab"[i % 2]) for i in range(8)]
+    found = Scan("arrays", "arrays", ["a", "b"], samples, samples, 90)
+    made = loaders(found, aug=aug, aug_mult=1.0)
+    still = torch.Tensor(made.valid.one_batch()[0])
+    batch = torch.Tensor(made.train.one_batch()[0])
+    assert batch.shape == still.shape == (8, 3, 32, 32)
+    assert all((image - other).abs().max() > 0.1 for image in batch for other in still)
 
 
 @pytest.mark.parametrize("source", ["arrays", "cifar10"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import data.database
 import data.facts_cache
 from data.facts_cache import FactsCache, Stamp, default_file, stamp_of
 from data.inspect import Facts
@@ -117,7 +118,7 @@ def test_where_nothing_can_be_written_nothing_is_remembered(tmp_path):
 
 
 def test_another_process_that_writes_for_long_is_not_waited_for_twice(file, monkeypatch):
-    monkeypatch.setattr(data.facts_cache, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(data.database, "WAIT_SECONDS", 0.01)
     remember(file)
     other = sqlite3.connect(file)
     other.execute("BEGIN IMMEDIATE")
