@@ -1,4 +1,4 @@
-"""The training itself: settle what was left open, then one or two one-cycle fits with the callbacks.
+"""The training itself: settle what was left open, then run the phases with the callbacks.
 
 settings = settle(args, spec, scan)
 outcome = fit(learn, settings, folder)
@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 from fastai.torch_core import set_seed
 
 from app import report
-from app.batch_size import is_out_of_memory, set_batch_size
+from app.phases import plan, run
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
 from callbacks.accumulate import Accumulate
@@ -31,9 +30,6 @@ from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
 from data import Scan
 from models import Spec
-
-SMALLEST_BATCH = 2  # batch normalisation needs two images
-BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,8 @@ def fit(
             settings["lr"] = find_rate(learn, folder)
             dump(folder / "args.yaml", settings)
         with interrupt.caught(), learn.no_logging():
-            _fit_phases(learn, settings, folder)
+            for phase in plan(settings):
+                run(learn, phase, settings, folder)
             best.restore()
     except NonFiniteLoss:
         raise
@@ -129,54 +126,3 @@ def fit(
         learn.remove_cbs(ours)
         learn.remove_cb(Accumulate)
     return Outcome(best.row, interrupt.requested)
-
-
-def _fit_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
-    """fastai's fine_tune where there are pretrained weights, else one cycle for the whole network."""
-    rate = settings["lr"]
-    if settings["freeze_epochs"]:
-        learn.freeze()
-        _fit_phase(learn, settings, folder, settings["freeze_epochs"], rate, pct_start=0.99)
-        rate /= 2
-    learn.unfreeze()
-    if settings["pretrained"]:
-        rates = slice(rate / BODY_DIVISOR, rate)
-        _fit_phase(learn, settings, folder, settings["epochs"], rates, pct_start=0.3, div=5.0)
-    else:
-        _fit_phase(learn, settings, folder, settings["epochs"], rate)
-
-
-def _fit_phase(
-    learn: Learner, settings: dict[str, Any], folder: Path, epochs: int, rate: float | slice, **options: float
-) -> None:
-    """One cycle; where memory runs out, its epoch begins again with half the batch, accumulated."""
-    timer = learn.epoch_timer
-    before = len(timer.rows)
-    while True:
-        try:
-            done = len(timer.rows) - before
-            learn.fit_one_cycle(epochs, rate, wd=settings["wd"], start_epoch=done, **options)
-            return
-        except Exception as error:
-            if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:
-                raise
-        timer.run_epoch = len(timer.rows)
-        _halve_batch(learn, settings)
-        dump(folder / "args.yaml", settings)
-
-
-def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:
-    """Half the images per batch, twice the batches per step."""
-    learn("after_cancel_fit")  # closes the progress bar
-    learn.opt.zero_grad()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    was = settings["batch_size"]
-    settings["batch_size"], settings["accumulate"] = was // 2, settings["accumulate"] * 2
-    set_batch_size(learn, settings["batch_size"])
-    learn.remove_cb(Accumulate)
-    learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
-    report.warn(
-        f"out of memory with batches of {was}: going on with {settings['batch_size']}, "
-        f"{settings['accumulate']} of them for a step"
-    )
