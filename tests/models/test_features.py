@@ -10,7 +10,7 @@ from torch import nn
 from models.errors import ModelError
 from models.features import features, ready
 from models.linear_head import LinearHead
-from models.probe import Probe, fit_probe
+from models.probe import Probe
 
 # fastai's cut and head; timm's own pool; a replaced classifier (torchvision, and timm's channels last)
 KINDS = [
@@ -55,15 +55,6 @@ def test_the_network_is_the_probe_once_it_is_written(build, arch):
         logits = torch.cat([model(image) for image, _ in images])
     assert torch.allclose(logits, probe(x), rtol=1e-3, atol=1e-3 * logits.abs().max().item())
     assert y.tolist() == [0, 1, 2, 0, 1, 2]
-
-
-def test_a_fitted_probe_tells_the_images_apart(model):
-    x, y = take(model, batches(12))
-    fit_probe(x, y, 3).write(model)
-    model.eval()
-    with torch.no_grad():
-        logits = torch.cat([model(image) for image, _ in batches(12)])
-    assert logits.argmax(1).tolist() == y.tolist()
 
 
 def test_bf16_features_are_float32_and_close(model):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from models.probe import STRENGTHS, USUAL, balanced, fit_probe, hold_out
+from models.probe import USUAL, balanced, fit_probe, hold_out
 
 
 @pytest.fixture
@@ -35,8 +35,7 @@ def test_noise_is_penalised_more_than_what_can_be_told_apart(points):
     x, y = points
     noise = torch.randn(120, 8, generator=torch.Generator().manual_seed(1))
     clear = x + 100 * torch.nn.functional.one_hot(y, 8)
-    assert fit_probe(noise, y, 3).strength == max(STRENGTHS)
-    assert fit_probe(clear, y, 3).strength == min(STRENGTHS)
+    assert fit_probe(noise, y, 3).strength > 10 * fit_probe(clear, y, 3).strength
 
 
 def test_a_seed_gives_the_same_probe_again(points):
