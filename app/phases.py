@@ -18,6 +18,7 @@ from callbacks.accumulate import Accumulate
 
 SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
+FINE = {"pct_start": 0.3, "div": 5.0}  # of the cycle that trains the whole network, as there
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,17 @@ class Phase:
 def plan(settings: dict[str, Any]) -> list[Phase]:
     """The phases of a training, from its settled settings; those without epochs are left out.
 
-    fastai's fine_tune where there are pretrained weights, else one cycle for the whole network.
+    fastai's fine_tune where there are pretrained weights, else one cycle for the whole network. After a probe all
+    layers have the same rate: the head is as good as it can be for the body as it is, and a larger one spoils it.
     """
-    rate, phases = settings["lr"], []
-    if settings["freeze_epochs"]:
-        phases.append(Phase("frozen", settings["freeze_epochs"], rate, {"pct_start": 0.99}))
-        rate /= 2
-    if settings["pretrained"]:
-        options = {"pct_start": 0.3, "div": 5.0}
-        phases.append(Phase("unfrozen", settings["epochs"], slice(rate / BODY_DIVISOR, rate), options))
-    else:
-        phases.append(Phase("unfrozen", settings["epochs"], rate))
+    rate, frozen = settings["lr"], settings["freeze_epochs"]
+    rates, options = rate, {}
+    if settings["probe"]:
+        options = FINE
+    elif settings["pretrained"]:
+        highest = rate / 2 if frozen else rate
+        rates, options = slice(highest / BODY_DIVISOR, highest), FINE
+    phases = [Phase("frozen", frozen, rate, {"pct_start": 0.99}), Phase("unfrozen", settings["epochs"], rates, options)]
     return [phase for phase in phases if phase.epochs]
 
 

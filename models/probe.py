@@ -17,7 +17,7 @@ EPSILON = 1e-5  # of a feature's variance: batch norm's
 HELD_OUT = 0.2  # of each class, to choose the strength on
 # Of the L2 penalty, strongest first: each solution is the start of the next. A penalty of strength s adds
 # s / 2 * |weight|^2 to the loss summed over the images (the inverse of scikit-learn's C).
-STRENGTHS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+STRENGTHS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 USUAL = 30.0  # where nothing can be held out
 STEPS, GRADIENT = 200, 1e-5  # of L-BFGS: the most of them, and the largest slope at which it stops
 
