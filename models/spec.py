@@ -30,7 +30,8 @@ class Recipe:
 # One line per kind of architecture: the numbers to change when a kind trains badly.
 RECIPES = {
     "cifar": Recipe(12, 0, 64, {"adam": 4e-3, "sgd": 0.1}, {"adam": 1e-2, "sgd": 5e-4}),
-    "probed": Recipe(3, 0, 32, {"adam": 3e-4, "sgd": 3e-3}, {"adam": 1e-2, "sgd": 1e-4}, train_bn=False),
+    # On 244 photos at 224 px, one epoch after a probe of 0.948: 0.915 at 3e-4, 0.935 at 1e-4, 0.948 at 3e-5 (Adam).
+    "probed": Recipe(1, 0, 32, {"adam": 3e-5, "sgd": 3e-4}, {"adam": 1e-2, "sgd": 1e-4}, train_bn=False),
     "pretrained": Recipe(3, 1, 32, {"adam": 2e-3, "sgd": 2e-2}, {"adam": 1e-2, "sgd": 1e-4}),
     "scratch": Recipe(20, 0, 32, {"adam": 1e-3, "sgd": 5e-2}, {"adam": 1e-2, "sgd": 5e-4}),
 }
