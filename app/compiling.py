@@ -35,9 +35,8 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
     UsageError
         ``on`` where it cannot work.
     """
+    check_compile(asked, work.device)
     kind, obstacle = work.device.type, _obstacle(work.device)
-    if asked == "on" and obstacle:
-        raise UsageError(f"--compile on: {obstacle}; use --compile off")
     if asked != "auto":
         return asked, "as asked"
     if obstacle:
@@ -54,6 +53,13 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
         f"would save {saving:.0f} s and cost {cost:.0f} s of compiling"
     )
     return ("on" if saving > cost else "off"), estimate
+
+
+def check_compile(asked: str, device: torch.device) -> None:
+    """Raise a UsageError where ``--compile on`` asks for what `device` cannot do."""
+    obstacle = _obstacle(device) if asked == "on" else None
+    if obstacle:
+        raise UsageError(f"--compile on: {obstacle}; use --compile off")
 
 
 def learn_from(

@@ -1,4 +1,4 @@
-"""The training itself: settle what was left open, then one or two one-cycle fits with the callbacks.
+"""The training itself: settle what was left open, then run the phases with the callbacks.
 
 settings = settle(args, spec, scan)
 outcome = fit(learn, settings, folder)
@@ -11,29 +11,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 from fastai.torch_core import set_seed
 
 from app import report
-from app.batch_size import is_out_of_memory, set_batch_size
+from app.errors import UsageError
+from app.phases import plan, run
+from app.probing import probe
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.console import Console
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
+from callbacks.fixed_norm import FixedBatchNorm
 from callbacks.interrupt import Interruptible
 from callbacks.results import ResultsCSV
 from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
 from data import Scan
 from models import Spec
-
-SMALLEST_BATCH = 2  # batch normalisation needs two images
-BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,15 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         "arch": spec.arch.name,
         "pretrained": spec.pretrained,
         "img_size": spec.image_size,
+        "probe": spec.probe,
         "epochs": recipe.epochs,
         "freeze_epochs": recipe.freeze_epochs,
         "batch_size": recipe.batch_size,
+        "train_bn": recipe.train_bn,
         "lr": recipe.lr[args.opt],
         "wd": recipe.wd[args.opt],
     }
-    always = ("source", "csv", "csv_columns", "arch", "pretrained", "img_size")
+    always = ("source", "csv", "csv_columns", "arch", "pretrained", "probe", "img_size")
     settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
     if settings["batch_size"] == "auto":  # on a GPU, `app.speed` finds another one, when there is a model
         settings["batch_size"] = recipe.batch_size
@@ -73,6 +74,11 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     if settings["freeze_epochs"] and not spec.pretrained:
         report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
         settings["freeze_epochs"] = 0
+    if not spec.pretrained and not settings["train_bn"]:
+        report.warn("--no-train-bn has no meaning without pretrained weights: ignored")
+        settings["train_bn"] = True
+    if not spec.probe and not settings["epochs"] + settings["freeze_epochs"]:
+        raise UsageError("--epochs 0: without the probe of a pretrained network nothing would be learned")
     return settings
 
 
@@ -89,12 +95,17 @@ def fit(
     learn: Learner,
     settings: dict[str, Any],
     folder: Path,
-    cbs: Sequence[Callback] = (),
+    prepare: Callable[[], Sequence[Callback]] = tuple,
     save: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Train in place, with `cbs` beside our own; the Learner ends with the weights of its best epoch.
+    """Train in place, with a linear probe first where `settings` says so; end with the weights of the best epoch.
 
-    When it fails after an epoch, for another reason than its loss, `save` is called on those weights.
+    Parameters
+    ----------
+    prepare
+        Called when there are epochs to come, after the probe; the callbacks it returns are added to our own.
+    save
+        Called on the best weights when the training fails after an epoch, for another reason than its loss.
 
     Raises
     ------
@@ -103,18 +114,19 @@ def fit(
     """
     best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
     results = ResultsCSV(folder / "results.csv")
-    ours = [EpochTimer(), StopOnNonFinite(), Console(report.tell), results, board, best, interrupt, *cbs]
-    if settings["accumulate"] > 1:
-        ours.append(Accumulate(settings["batch_size"] * settings["accumulate"]))
     learn.remove_cb(ProgressCallback)  # Console takes its place
-    learn.add_cbs(ours)
+    others = list(learn.cbs)
+    learn.add_cbs([EpochTimer(), StopOnNonFinite(), Console(report.tell), results, board, best, interrupt])
     try:
-        if settings["lr"] == "find":  # Ctrl-C ends it at once: nothing is learned yet
-            settings["lr"] = find_rate(learn, folder)
-            dump(folder / "args.yaml", settings)
-        with interrupt.caught(), learn.no_logging():
-            _fit_phases(learn, settings, folder)
+        with learn.no_logging():
+            if settings["probe"]:
+                with interrupt.caught():
+                    probe(learn, settings)
+            if settings["epochs"] + settings["freeze_epochs"] and not interrupt.requested:
+                _train(learn, settings, folder, prepare)
             best.restore()
+        if best.row is not None:
+            report.say_kept(best.row, learn.epoch_timer.rows)
     except NonFiniteLoss:
         raise
     except Exception:
@@ -126,57 +138,27 @@ def fit(
         raise
     finally:
         board.close()
-        learn.remove_cbs(ours)
-        learn.remove_cb(Accumulate)
+        learn.remove_cbs([callback for callback in learn.cbs if callback not in others])
     return Outcome(best.row, interrupt.requested)
 
 
-def _fit_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
-    """fastai's fine_tune where there are pretrained weights, else one cycle for the whole network."""
-    rate = settings["lr"]
-    if settings["freeze_epochs"]:
-        learn.freeze()
-        _fit_phase(learn, settings, folder, settings["freeze_epochs"], rate, pct_start=0.99)
-        rate /= 2
-    learn.unfreeze()
-    if settings["pretrained"]:
-        rates = slice(rate / BODY_DIVISOR, rate)
-        _fit_phase(learn, settings, folder, settings["epochs"], rates, pct_start=0.3, div=5.0)
-    else:
-        _fit_phase(learn, settings, folder, settings["epochs"], rate)
-
-
-def _fit_phase(
-    learn: Learner, settings: dict[str, Any], folder: Path, epochs: int, rate: float | slice, **options: float
-) -> None:
-    """One cycle; where memory runs out, its epoch begins again with half the batch, accumulated."""
-    timer = learn.epoch_timer
-    before = len(timer.rows)
-    while True:
-        try:
-            done = len(timer.rows) - before
-            learn.fit_one_cycle(epochs, rate, wd=settings["wd"], start_epoch=done, **options)
-            return
-        except Exception as error:
-            if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:
-                raise
-        timer.run_epoch = len(timer.rows)
-        _halve_batch(learn, settings)
+def _train(learn: Learner, settings: dict[str, Any], folder: Path, prepare: Callable[[], Sequence[Callback]]) -> None:
+    """Settle what is left, and run the phases; Ctrl-C before the first of them ends what was begun at once."""
+    interrupt = learn.interruptible
+    try:
+        learn.add_cbs(prepare())
+        if not settings["train_bn"]:
+            learn.add_cb(FixedBatchNorm())
+        if settings["accumulate"] > 1:
+            learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
+        if settings["lr"] == "find":
+            settings["lr"] = find_rate(learn, folder)
         dump(folder / "args.yaml", settings)
-
-
-def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:
-    """Half the images per batch, twice the batches per step."""
-    learn("after_cancel_fit")  # closes the progress bar
-    learn.opt.zero_grad()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    was = settings["batch_size"]
-    settings["batch_size"], settings["accumulate"] = was // 2, settings["accumulate"] * 2
-    set_batch_size(learn, settings["batch_size"])
-    learn.remove_cb(Accumulate)
-    learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
-    report.warn(
-        f"out of memory with batches of {was}: going on with {settings['batch_size']}, "
-        f"{settings['accumulate']} of them for a step"
-    )
+    except KeyboardInterrupt:
+        if learn.keep_best.row is None:
+            raise
+        interrupt.requested = True  # the probe is kept
+        return
+    with interrupt.caught():
+        for phase in plan(settings):
+            run(learn, phase, settings, folder)

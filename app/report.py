@@ -63,11 +63,12 @@ def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
     """What is trained, and how."""
     weights = "pretrained" if spec.pretrained else "from scratch"
     rate = settings["lr"]
-    frozen = f"{settings['freeze_epochs']} frozen + " if settings["freeze_epochs"] else ""
-    epochs = f"{frozen}{settings['epochs']} epoch" + ("" if settings["epochs"] == 1 else "s")
+    parts = ["probe"] if settings["probe"] else []
+    parts += [f"{settings['freeze_epochs']} frozen"] if settings["freeze_epochs"] else []
+    epochs = f"{settings['epochs']} epoch" + ("" if settings["epochs"] == 1 else "s")
     say(f"model: {spec.arch.name} ({weights}) at {spec.image_size} px")
     say(
-        f"training: {epochs}, batch size {settings['batch_size']}, {settings['opt']}, "
+        f"training: {' + '.join([*parts, epochs])}, batch size {settings['batch_size']}, {settings['opt']}, "
         f"learning rate {rate}, weight decay {settings['wd']}, seed {settings['seed']}"
     )
 
@@ -93,6 +94,15 @@ def copy_export(model: Path, export: Path) -> None:
         raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
 
 
+def say_kept(best: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Say so when the epochs after a probe were in vain."""
+    if best["phase"] == "probe" and len(rows) > 1:
+        say(
+            f"the probe is kept: its accuracy was {best['accuracy']:.4f}, after fine-tuning {rows[-1]['accuracy']:.4f} "
+            f"(loss {best['valid_loss']:.4f} and {rows[-1]['valid_loss']:.4f}); fewer --epochs or a lower --lr may help"
+        )
+
+
 def say_interrupted(folder: Path) -> None:
     """What was saved of an interrupted run."""
     say(f"interrupted: what was learned is in {folder / 'model.pkl'}")
@@ -102,7 +112,8 @@ def say_end(scan: Scan, folder: Path, export: Path, output: Path, best: dict[str
     """The result, and what to run next."""
     sample = scan.valid[0].source
     image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
-    tell(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
+    when = "probe" if best["phase"] == "probe" else f"epoch {best['epoch']}"
+    tell(f"best accuracy {best['accuracy']:.4f} ({when}), {seconds:.0f} s in all")
     tell(f"model: {export} (also {folder / 'model.pkl'})")
     tell(f"predict: python -m app.predict {shlex.quote(str(export))} {image}")
     tell(f"dashboard: tensorboard --logdir {shlex.quote(str(output))}")

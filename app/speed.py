@@ -1,7 +1,7 @@
 """Everything that makes a training faster on its device: settled, said, written down, and made into callbacks.
 
-speed = Speed(learn, settings)              # settings["amp"], ["memory_format"] and ["compile"] are settled
-learn.fit(1, cbs=speed.callbacks)
+speed = Speed(learn, settings)              # what cannot be done is refused here
+learn.fit(1, cbs=speed.settle())            # settings["amp"], ["memory_format"] and ["compile"] are settled
 speed.say_end()
 """
 
@@ -14,8 +14,8 @@ from fastai.learner import Learner
 from app import report
 from app.batch_size import probe, set_batch_size
 from app.capabilities import gpu_verdicts
-from app.compiling import choose_compile, learn_from
-from app.precision import SHORT, choose_way
+from app.compiling import check_compile, choose_compile, learn_from
+from app.precision import SHORT, check_asked, choose_way
 from app.tf32 import set_tf32
 from app.trial import Work, step_seconds
 from callbacks.autocast import Autocast
@@ -33,17 +33,24 @@ class Speed:
     way : Way
         Precision and memory format.
     callbacks : list[Callback]
-        To be added to the Learner for the fit.
+        Those that `settle` has made.
     """
 
     def __init__(self, learn: Learner, settings: dict[str, Any], *, probe_batch: bool = False):
-        self._learn, self._work = learn, Work.of(learn, settings)
-        self._step, self._compiled, self._timer = None, None, StepTimer()
+        check_asked(settings["amp"], learn.dls.device)
+        check_compile(settings["compile"], learn.dls.device)
+        self._learn, self._settings, self._probe_batch = learn, settings, probe_batch
+        self._step, self._compiled, self._timer, self.callbacks = None, None, StepTimer(), []
+
+    def settle(self) -> list[Callback]:
+        """Make the choices, and the callbacks to be added to the Learner for the fit: it may take seconds of trying."""
+        learn, settings = self._learn, self._settings
+        self._work = Work.of(learn, settings)
         if self._work.device.type == "cuda":
             _settle_tf32(settings, self._work.device)
         self.way, reason = choose_way(learn, self._work, settings["amp"], settings["memory_format"])
         report.say(f"precision: {self.way} ({reason})")
-        if probe_batch:
+        if self._probe_batch:
             self._settle_batch_size(settings)
         if settings["compile"] != "off":
             self._step = self._eager_step(settings["compile"])
@@ -52,6 +59,7 @@ class Speed:
         settings["amp"], settings["memory_format"] = self.way
         lay_out(learn.dls, self.way.memory_format)
         self.callbacks = self._make_callbacks(settings)
+        return self.callbacks
 
     def say_end(self) -> None:
         """What compiling cost and saved, and what fp16 skipped."""

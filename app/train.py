@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
     from app.memory import say_peak_memory
@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
         pixels=pixels,
     )
     weights = data.class_weights(scan) if args.balance == "weights" else None
-    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights)
+    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights, train_bn=settings["train_bn"])
     learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
     if args.dry_run:
@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
     report.write_run(folder, settings, device, reason, scan.skipped)
     save = partial(models.export, learn, spec, folder / "model.pkl")
-    outcome = fitting.fit(learn, settings, folder, speed.callbacks, save)
+    outcome = fitting.fit(learn, settings, folder, speed.settle, save)
     input_pipeline.say_cache(pixels)
     say_peak_memory()
     speed.say_end()

@@ -52,16 +52,28 @@ def build_parser() -> Parser:
 
     add = parser.add_argument_group("training").add_argument
     add(
+        "--probe",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="with pretrained weights, begin with the best linear head on the features of the frozen network",
+    )
+    add(
         "--epochs",
-        type=positive(int),
+        type=positive(int, zero=True),
         metavar="N",
-        help="epochs with the whole network trained (default: by architecture)",
+        help="epochs with the whole network trained, 0 to stop after the probe (default: by architecture)",
     )
     add(
         "--freeze-epochs",
         type=positive(int, zero=True),
         metavar="N",
-        help="epochs before them with only the head trained (default: by architecture)",
+        help="epochs before them with only the head trained (default: none after a probe, else by architecture)",
+    )
+    add(
+        "--train-bn",
+        action=argparse.BooleanOptionalAction,
+        help="let a pretrained network's batch norms learn the statistics of the images, and train them while the "
+        "rest is frozen (default: not after a probe)",
     )
     add(
         "--batch-size",

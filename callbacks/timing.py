@@ -72,6 +72,13 @@ class EpochTimer(Callback):
         self.row, self._images, self._seconds = None, 0, {"train": 0.0, "valid": 0.0}
         self._waited: WaitedFor | None = None
 
+    def add(self, row: dict[str, Any]) -> None:
+        """Take the row of something that is no epoch of fastai's, and show it to every `RowCallback`."""
+        self.rows.append(row)
+        for callback in self.learn.cbs.sorted("order"):
+            if isinstance(callback, RowCallback):
+                callback.on_row(row)
+
     def before_fit(self):
         self.row = None
         self.run = not hasattr(self.learn, "lr_finder")

@@ -23,7 +23,7 @@ from fastai.optimizer import SGD, Adam
 from fastai.vision.learner import model_meta, vision_learner
 from torch import nn
 
-from models import efficientnet_lite
+from models import efficientnet_lite, linear_head
 from models.check import check_network
 from models.cifar_resnet import CIFAR_RESNETS
 from models.errors import ModelError
@@ -40,11 +40,13 @@ def learner(
     path: Path = Path("."),
     opt: str = "adam",
     class_weights: Mapping[str, float] | None = None,
+    train_bn: bool = True,
 ) -> Learner:
     """Build the network and the Learner that trains it.
 
     Networks of ours, and the user's own, are trained whole; those of torchvision and timm are cut
-    into a body and fastai's head, and start frozen when they are pretrained.
+    into a body and fastai's head, and start frozen when they are pretrained. That head is one linear layer
+    (`models.linear_head`) where a probe is to be written into it.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def learner(
         ``adam`` (fastai's Adam, decoupled weight decay) or ``sgd`` (momentum 0.9).
     class_weights
         What each class, by name, counts in the loss; None for all alike.
+    train_bn
+        Train the weights of the body's batch norms also while the body is frozen, as fastai does by default.
 
     Raises
     ------
@@ -66,8 +70,12 @@ def learner(
         "metrics": accuracy,
         "opt_func": OPTIMIZERS[opt],
         "path": path,
+        "train_bn": train_bn,
     }
     learn = _build(loaders, spec, options)
+    if spec.probe and isinstance(learn.model, nn.Sequential):  # fastai's body and head
+        linear_head.add_bias(learn.model)
+        learn.opt = None  # fastai's knows the layer that was there
     check_network(learn.model, spec)
     if spec.pretrained:
         learn.freeze()
@@ -80,7 +88,7 @@ def _build(loaders: DataLoaders, spec: Spec, options: dict[str, Any]) -> Learner
         return Learner(loaders, CIFAR_RESNETS[name](classes), **options)
     if spec.arch.family == "own":
         return Learner(loaders, _own_network(name, classes), **options)
-    head_options = {"normalize": False, "n_out": classes, **options}
+    head_options = {"normalize": False, "n_out": classes, **(linear_head.OPTIONS if spec.probe else {}), **options}
     if spec.pretrained and name in efficientnet_lite.NAMES:
         learn = vision_learner(loaders, name, pretrained=False, **head_options)
         body = learn.model[0].model

@@ -17,18 +17,21 @@ AUTO_SMALL, AUTO_LARGE = "resnet20_cifar", "tf_efficientnet_lite0"
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training defaults. ``lr`` is the peak of the one-cycle schedule, by optimizer."""
+    """Training defaults. ``lr`` is the peak of the one-cycle schedule, by optimizer; ``train_bn`` is fastai's word."""
 
     epochs: int
     freeze_epochs: int
     batch_size: int
     lr: dict[str, float]
     wd: dict[str, float]
+    train_bn: bool = True
 
 
 # One line per kind of architecture: the numbers to change when a kind trains badly.
 RECIPES = {
     "cifar": Recipe(12, 0, 64, {"adam": 4e-3, "sgd": 0.1}, {"adam": 1e-2, "sgd": 5e-4}),
+    # On 244 photos at 224 px, one epoch after a probe of 0.948: 0.915 at 3e-4, 0.935 at 1e-4, 0.948 at 3e-5 (Adam).
+    "probed": Recipe(1, 0, 32, {"adam": 3e-5, "sgd": 3e-4}, {"adam": 1e-2, "sgd": 1e-4}, train_bn=False),
     "pretrained": Recipe(3, 1, 32, {"adam": 2e-3, "sgd": 2e-2}, {"adam": 1e-2, "sgd": 1e-4}),
     "scratch": Recipe(20, 0, 32, {"adam": 1e-3, "sgd": 5e-2}, {"adam": 1e-2, "sgd": 5e-4}),
 }
@@ -39,7 +42,8 @@ class Spec:
     """What the data are made into and the network is built from.
 
     ``image_size`` is the side in pixels of the square the network sees; ``mean`` and ``std`` are per
-    channel for values in [0, 1]; ``classes`` are the names of the outputs, in their order.
+    channel for values in [0, 1]; ``classes`` are the names of the outputs, in their order. ``probe`` says
+    whether training begins with a linear probe, for which the head is one linear layer.
     """
 
     arch: Architecture
@@ -49,9 +53,10 @@ class Spec:
     std: tuple[float, ...]
     classes: tuple[str, ...]
     recipe: Recipe
+    probe: bool = False
 
 
-def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: bool = True) -> Spec:
+def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: bool = True, probe: bool = False) -> Spec:
     """Settle what `arch` wants for the images that `scan` found.
 
     Parameters
@@ -66,6 +71,8 @@ def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: boo
         architecture's own.
     pretrained
         Start from published weights where the architecture has any.
+    probe
+        Begin with a linear probe where there are such weights.
 
     Raises
     ------
@@ -82,7 +89,8 @@ def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: boo
         size = SMALL_SIZE
     if not pretrained and scan.stats is not None:
         mean, std = scan.stats  # weights from elsewhere tie a network to its own statistics; none do here
-    kind = "cifar" if found.family == "cifar" else "pretrained" if pretrained else "scratch"
+    probe = probe and pretrained
+    kind = "cifar" if found.family == "cifar" else "probed" if probe else "pretrained" if pretrained else "scratch"
     return Spec(
         arch=found,
         pretrained=pretrained,
@@ -91,4 +99,5 @@ def spec(arch: str, scan: Any, *, image_size: int | None = None, pretrained: boo
         std=tuple(std),
         classes=tuple(scan.classes),
         recipe=RECIPES[kind],
+        probe=probe,
     )

@@ -101,7 +101,7 @@ def trained(colours_once, call, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fine_tuned(colours_once, call, tmp_path_factory):
-    """One frozen and two unfrozen epochs of the pretrained network."""
+    """The probe, one frozen and two unfrozen epochs of the pretrained network."""
     arch = ("--arch", "tf_efficientnet_lite0", "--img-size", 32, "--batch-size", 8)
     epochs = ("--freeze-epochs", 1, "--epochs", 2)
     return _train_once(call, colours_once, tmp_path_factory.mktemp("fine_tuned"), *arch, *epochs)

@@ -100,6 +100,7 @@ def test_results_have_a_row_per_epoch_from_one(trained):
 def test_epochs_and_steps_grow_over_both_fits(fine_tuned):
     _, folder = fine_tuned
     assert [(row["epoch"], row["phase"]) for row in rows(folder)] == [
+        ("0", "probe"),
         ("1", "frozen"),
         ("2", "unfrozen"),
         ("3", "unfrozen"),
@@ -109,8 +110,8 @@ def test_epochs_and_steps_grow_over_both_fits(fine_tuned):
     for tag in STEP_TAGS:  # 3 steps an epoch: the last of each is written
         assert [event.step for event in found[tag]] == [3, 6, 9], tag
     for tag in EPOCH_TAGS:
-        assert [event.step for event in found[tag]] == [1, 2, 3], tag
-    assert [event.value for event in found["time/warmup_epoch"]] == [1, 1, 0]
+        assert [event.step for event in found[tag]] == [0, 1, 2, 3], tag
+    assert [event.value for event in found["time/warmup_epoch"]] == [0, 1, 1, 0]
     for column, tag in (("train_loss", "train/loss_epoch"), ("accuracy", "valid/accuracy")):
         written = [float(row[column]) for row in rows(folder)]
         assert [event.value for event in found[tag]] == pytest.approx(written, rel=1e-4)

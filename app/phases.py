@@ -1,0 +1,98 @@
+"""What a training consists of: phases, one after the other, each a one-cycle fit of so many epochs.
+
+for phase in plan(settings):
+    run(learn, phase, settings, folder)
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from fastai.learner import Learner
+
+from app import report
+from app.batch_size import is_out_of_memory, set_batch_size
+from app.settings import dump
+from callbacks.accumulate import Accumulate
+
+SMALLEST_BATCH = 2  # batch normalisation needs two images
+BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
+FINE = {"pct_start": 0.3, "div": 5.0}  # of the cycle that trains the whole network, as there
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One fit."""
+
+    name: str
+    """``frozen``: the head alone is trained; ``unfrozen``: the whole network."""
+
+    epochs: int
+
+    rate: float | slice
+    """Peak learning rate; a slice spreads it over the parameter groups, the first layers' first."""
+
+    options: dict[str, float] = field(default_factory=dict)
+    """Of ``fit_one_cycle``."""
+
+
+def plan(settings: dict[str, Any]) -> list[Phase]:
+    """The phases of a training, from its settled settings; those without epochs are left out.
+
+    fastai's fine_tune where there are pretrained weights, else one cycle for the whole network. After a probe all
+    layers have the same rate: the head is as good as it can be for the body as it is, and a larger one spoils it.
+    """
+    rate, frozen = settings["lr"], settings["freeze_epochs"]
+    rates, options = rate, {}
+    if settings["probe"]:
+        options = FINE
+    elif settings["pretrained"]:
+        highest = rate / 2 if frozen else rate
+        rates, options = slice(highest / BODY_DIVISOR, highest), FINE
+    phases = [Phase("frozen", frozen, rate, {"pct_start": 0.99}), Phase("unfrozen", settings["epochs"], rates, options)]
+    return [phase for phase in phases if phase.epochs]
+
+
+def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path, done: int = 0) -> None:
+    """Train one phase in place; where memory runs out, its epoch begins again with half the batch, accumulated.
+
+    Parameters
+    ----------
+    done
+        Epochs of this phase that lie behind: its schedule goes on from there.
+    """
+    if phase.name == "frozen":
+        learn.freeze()
+    else:
+        learn.unfreeze()
+    timer = learn.epoch_timer
+    before = timer.run_epoch - done
+    while True:
+        try:
+            start = timer.run_epoch - before
+            learn.fit_one_cycle(phase.epochs, phase.rate, wd=settings["wd"], start_epoch=start, **phase.options)
+            return
+        except Exception as error:
+            if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:
+                raise
+        timer.run_epoch = timer.rows[-1]["epoch"] if timer.rows else 0  # the epoch that failed has no row
+        _halve_batch(learn, settings)
+        dump(folder / "args.yaml", settings)
+
+
+def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:
+    """Half the images per batch, twice the batches per step."""
+    learn("after_cancel_fit")  # closes the progress bar
+    learn.opt.zero_grad()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    was = settings["batch_size"]
+    settings["batch_size"], settings["accumulate"] = was // 2, settings["accumulate"] * 2
+    set_batch_size(learn, settings["batch_size"])
+    learn.remove_cb(Accumulate)
+    learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
+    report.warn(
+        f"out of memory with batches of {was}: going on with {settings['batch_size']}, "
+        f"{settings['accumulate']} of them for a step"
+    )
