@@ -17,6 +17,7 @@ from app.run_folder import versions, write_environment
 from app.settings import dump
 from data import Scan
 from models import Spec
+from models.sidecar import beside
 
 SAID_PACKAGES = ("python", "fastai", "torch", "torchvision", "timm")
 
@@ -84,11 +85,12 @@ def write_run(
 
 
 def copy_export(model: Path, export: Path) -> None:
-    """Copy the run's model to where the user wants it; complete or not at all."""
+    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first."""
     try:
         export.parent.mkdir(parents=True, exist_ok=True)
-        with written(export) as path:
-            shutil.copyfile(model, path)
+        for source, target in ((model, export), *zip(beside(model), beside(export))):
+            with written(target) as path:
+                shutil.copyfile(source, path)
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
 

@@ -28,6 +28,7 @@ from models.check import check_network
 from models.cifar_resnet import CIFAR_RESNETS
 from models.errors import ModelError
 from models.own import load_own
+from models.rebuild import replace_classifier
 from models.spec import Spec
 
 OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
@@ -130,13 +131,7 @@ def _with_new_classifier(loaders: DataLoaders, network: nn.Module, classes: int,
 
     The parameter groups are all but the new layer, and the new layer.
     """
-    if getattr(network, "aux_logits", False):  # GoogLeNet and Inception return a tuple with them
-        network.aux_logits = False
-        for name in ("aux1", "aux2", "AuxLogits"):
-            if hasattr(network, name):
-                setattr(network, name, None)
-    name, last = [(name, module) for name, module in network.named_modules() if isinstance(module, nn.Linear)][-1]
-    network.set_submodule(name, nn.Linear(last.in_features, classes))
+    name = replace_classifier(network, classes)
     return Learner(loaders, network, splitter=partial(_body_and_layer, name=name), **options)
 
 
