@@ -13,12 +13,9 @@ _NAMES = {
     "PIL.Image": "Image Resampling",
     "_codecs": "encode",
     "_operator": "or_",
-    "builtins": "bool bytes complex dict float frozenset getattr int list object print slice str tuple type",
-    "cloudpickle.cloudpickle": (
-        "_builtin_type _class_setstate _function_setstate _make_cell _make_class_dict _make_empty_cell "
-        "_make_function _make_skeleton_class _make_typevar subimport"
-    ),
-    "collections": "defaultdict deque",
+    "builtins": "bool bytes dict float frozenset getattr int list object print slice str tuple type",
+    "cloudpickle.cloudpickle": "_builtin_type _function_setstate _make_cell _make_empty_cell _make_function subimport",
+    "collections": "defaultdict",
     "fastai.callback.core": "Callback GatherPredsCallback TrainEvalCallback",
     "fastai.callback.fp16": "MixedPrecision",
     "fastai.callback.mixup": "CutMix MixHandler MixUp",
@@ -47,7 +44,7 @@ _NAMES = {
         "_BrightnessLogit _ContrastLogit _Hue _Saturation _WarpCoord affine_mat cutout_gaussian dihedral_mat "
         "flip_mat rotate_mat zoom_mat"
     ),
-    "fastai.vision.core": "PILBase PILImage PILImageBW load_image",
+    "fastai.vision.core": "PILBase PILImage load_image",
     "fastai.vision.learner": "_alexnet_split _densenet_split _resnet_split _squeezenet_split _vgg_split default_split",
     "fastcore.basics": "AttrDict compose_call fastuple itemgetter merge noop",
     "fastcore.dispatch": "TypeDispatch _TypeDict",
@@ -60,7 +57,6 @@ _NAMES = {
     "numpy": "dtype ndarray",
     "numpy._core.multiarray": "_reconstruct scalar",
     "numpy.core.multiarray": "_reconstruct scalar",
-    "operator": "attrgetter itemgetter or_",
     "pathlib": "Path PosixPath PurePath PurePosixPath PureWindowsPath WindowsPath",
     "plum._function": "Function",
     "plum._method": "Method MethodList",
@@ -85,7 +81,6 @@ _NAMES = {
     "torchvision.models.resnet": "resnet18 resnet34 resnet50 resnet101 resnet152",
     "torchvision.models.squeezenet": "squeezenet1_0 squeezenet1_1",
     "torchvision.models.vgg": "vgg11_bn vgg13_bn vgg16_bn vgg19_bn",
-    "types": "BuiltinFunctionType CodeType FunctionType MethodType",
     "typing": "Any",
 }
 INERT = frozenset((module, name) for module, names in _NAMES.items() for name in names.split())

@@ -15,8 +15,7 @@ from models.resizing import METHODS, PADDING
 
 AUGMENT = "fastai.vision.augment."
 TRAINING_ONLY = 0  # fastai's split_idx of what validation and prediction leave out
-# What has no effect, or the effect that every prediction has.
-WITHOUT_CHOICE = ("ToTensor", "IntToFloatTensor")
+WHITE = 255  # by which every prediction divides
 # Of the random ones, those that fastai applies in training alone, unless they were told otherwise.
 AUGMENTATIONS = ("RandTransform", "RandomErasing", "Hue", "Saturation", "Brightness", "Contrast", "LightingTfm")
 
@@ -57,7 +56,7 @@ def preparation_of(loaders: Any) -> Preparation:
         elif kind == "Normalize":
             mean, std = (torch.as_tensor(step.state[name]).flatten().tolist() for name in ("mean", "std"))
             settings |= {"mean": tuple(mean), "std": tuple(std)}
-        elif kind not in WITHOUT_CHOICE and not _is_for_training(step):
+        elif kind != "ToTensor" and not _divides_by_white(step) and not _is_for_training(step):
             raise ModelError(f"prepares images with {kind}: --trust loads it as fastai does, if you trust its maker")
     return Preparation(**settings)
 
@@ -77,6 +76,10 @@ def _resize(step: Placeholder) -> dict[str, Any]:
     if method not in METHODS or padding not in PADDING:
         raise ModelError(f"resizes images in an unknown way ({method}, {padding})")
     return {"size": (int(width), int(height)), "resize": method, "padding": padding}
+
+
+def _divides_by_white(step: Placeholder) -> bool:
+    return is_a(step, "fastai.data.transforms.IntToFloatTensor") and step.state.get("div") == WHITE
 
 
 def _is_for_training(step: Placeholder) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 
 from models import layers, network_classes
-from models.errors import ModelError
+from models.errors import ModelError, Refused
 from models.light_import import import_lightly
 from models.placeholders import Placeholder
 
@@ -98,7 +98,7 @@ def _module(found: Placeholder, made: dict[int, Any]) -> nn.Module:
     state = dict(found.state)
     hooked = next((name for name in _HOOKS if state.pop(name, None)), None)
     if hooked:
-        raise ModelError(f"refused, its layer {found.origin[1]} has {hooked}: export it without hooks")
+        raise Refused(f"refused, its layer {found.origin[1]} has {hooked}: export it without hooks")
     vars(module).update({name: _real(part, made) for name, part in state.items()})
     return module
 

@@ -86,13 +86,14 @@ def _check_entries(path: Path) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-        pickles = [name for name in names if name.endswith(".pkl")]
-        for name in pickles:
+        pickles = [entry for entry in archive.infolist() if entry.filename.endswith(".pkl")]
+        for entry in pickles:  # not by name: one may be there twice
             try:
-                Inspector(archive.open(name), encoding="utf-8").load()
+                Inspector(archive.open(entry), encoding="utf-8").load()
             except Refused:
                 raise
             except Exception:  # torch.load, which comes next, says it better
                 continue
     if len(pickles) != 1 or len(set(names)) != len(names) or len({name.partition("/")[0] for name in names}) != 1:
-        raise Refused(f"refused, it holds more than one model ({', '.join(sorted(pickles))}): {TRUST}")
+        found = ", ".join(entry.filename for entry in pickles)
+        raise Refused(f"refused, it holds more than one model ({found}): {TRUST}")
