@@ -66,12 +66,13 @@ def main(argv: list[str]) -> int:
     save = partial(models.export, learn, spec, folder / "model.pkl")
     outcome = fitting.fit(learn, settings, folder, speed.callbacks, save)
     speed.say_end()
-    save()
+    save(metrics=outcome.best)
     if outcome.interrupted:
         report.say_interrupted(folder)
         return INTERRUPTED
     report.copy_export(folder / "model.pkl", Path(args.export))
-    report.say_end(scan, folder, Path(args.export), Path(args.output), outcome.best, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    report.say_end(scan, spec, folder, Path(args.export), Path(args.output), outcome.best, seconds)
     return 0
 
 

@@ -20,6 +20,7 @@ from models.resizing import METHODS, PADDING
 FORMAT, VERSION = "fastsight", 1
 JSON, WEIGHTS, PICKLE = ".json", ".safetensors", ".pkl"
 LARGEST_SIDE = 2**14  # px
+HEAD = 4096  # bytes
 LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
 KINDS = {
     "classes": list,
@@ -66,6 +67,15 @@ def write(model: Path, facts: Mapping[str, Any], weights: Mapping[str, Any]) -> 
 def beside(model: Path) -> tuple[Path, Path]:
     """Where the weights and the description of a model lie."""
     return model.with_suffix(WEIGHTS), model.with_suffix(JSON)
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a .json or .safetensors file is one that `write` may replace: its own, by what stands at its head."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD)
+    if path.suffix == WEIGHTS:
+        head = head[8:]  # the length of the header
+    return f'"format":"{FORMAT}"'.encode() in head.replace(b" ", b"")
 
 
 class _replaced:

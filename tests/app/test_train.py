@@ -52,7 +52,8 @@ def listing(root):
 def test_a_run_folder_holds_the_run(trained):
     _, folder = trained
     names = sorted(re.sub(r"\.\d+\..*", "", path.name) for path in folder.iterdir())
-    assert names == ["args.yaml", "environment.json", "events.out.tfevents", "model.pkl", "results.csv", "skipped.csv"]
+    bundle = ["model.json", "model.pkl", "model.safetensors"]
+    assert names == ["args.yaml", "environment.json", "events.out.tfevents", *bundle, "results.csv", "skipped.csv"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
 
 
@@ -222,6 +223,16 @@ def test_each_run_has_its_own_folder(colours, train, here):
     assert all(len(scalars(folder)["valid/loss"]) == 1 for folder in folders)
 
 
+def test_the_bundle_is_exported_and_copied(trained):
+    _, folder = trained
+    export = folder.parent.parent
+    for name in ("model.pkl", "model.safetensors", "model.json"):
+        assert (export / name).read_bytes() == (folder / name).read_bytes()
+    facts = json.loads((folder / "model.json").read_text())
+    assert facts["metrics"]["accuracy"] == pytest.approx(float(trained[0].out.split("best accuracy ")[1][:6]), abs=1e-4)
+    assert facts["classes"] == ["blue", "red"]
+
+
 def test_the_best_epoch_is_what_is_exported(trained, colours_once):
     from data import read_image
 
@@ -253,7 +264,8 @@ def test_a_network_of_the_users_own(colours, train, here):
     result, folder = train(colours, "--epochs", 1, "--arch", "tiny_net:build")
     assert result.code == 0, result.err
     assert folder.name.endswith("-tiny_net-build-32")
-    assert load(folder / "model.pkl").classes == ["blue", "red"]
+    assert load(folder / "model.pkl", trust=True).classes == ["blue", "red"]
+    assert "predict: python -m app.predict --trust model.pkl " in result.out
 
 
 @pytest.mark.slow
