@@ -24,6 +24,7 @@ def build_parser() -> Parser:
     add("--to", choices=tuple(SUFFIXES), required=True, help="form of the file")
     add("-o", "--output", metavar="FILE", required=True, help="where to write it")
     add("--check", nargs="+", metavar="IMAGE", help="files or folders to compare on (default: the sample in data/)")
+    add("--trust", action="store_true", help="run the code of a network of your own")
     return parser
 
 
@@ -41,7 +42,11 @@ def main(argv: list[str]) -> int:
     refuse_overwriting("--output", output, inputs)
     import models
 
-    predictor = models.load(model)
+    predictor = models.load(model, trust=args.trust)
+    if not hasattr(predictor, "normalised"):  # an ONNX file, or a Learner that only fastai can run
+        raise UsageError(
+            f"{model}: only a model that app.predict takes without --trust, and no ONNX file, can be exported"
+        )
     images = _readable(predictor, sources)
     if args.to == "onnx":
         from models.onnx_export import export_onnx
@@ -49,7 +54,9 @@ def main(argv: list[str]) -> int:
         with written(output) as path:
             difference = export_onnx(predictor, path, images)
     else:
-        difference = 0
+        from models.safe_export import export_safetensors
+
+        difference = export_safetensors(predictor, output, images, source=model, trust=args.trust)
     print(f"{output}: greatest difference in probability {difference:.1e} on {len(images)} images")
     return 0
 

@@ -83,7 +83,7 @@ def export(learn: Learner, spec: Spec, path: Path, metrics: Mapping[str, Any] | 
         with whole.open("rb+") as stream:
             os.fsync(stream.fileno())
         os.replace(whole, path)
-    sidecar.write(path, facts, model.state_dict())
+    sidecar.write(path.with_suffix(sidecar.WEIGHTS), facts, model.state_dict(), path)
 
 
 def versions() -> dict[str, str]:

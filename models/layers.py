@@ -24,7 +24,8 @@ class AdaptiveConcatPool2d(nn.Module):
         self.mp = nn.AdaptiveMaxPool2d(size)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([self.mp(x), self.ap(x)], 1)
+        maximum = x.amax((2, 3), keepdim=True) if self.size == 1 else self.mp(x)  # ONNX has only the former
+        return torch.cat([maximum, self.ap(x)], 1)
 
 
 class Flatten(nn.Module):

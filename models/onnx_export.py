@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from models.errors import ModelError
 from models.onnx_predictor import INSTALL, METADATA, load_onnx
 from models.predictor import Predictor
+from models.safe_export import compare, description
 
 OPSET = 18  # the one that torch's exporter is written for
 LARGEST_DIFFERENCE = 1e-4  # of a probability, between the source and the file
@@ -29,20 +30,11 @@ class _FromPixels(nn.Module):
     def __init__(self, predictor: Predictor):
         super().__init__()
         self.network = predictor.network
-        mean, std = (torch.tensor(values).view(1, -1, 1, 1) for values in (_mean(predictor), _std(predictor)))
-        self.register_buffer("mean", mean)
-        self.register_buffer("std", std)
+        self.register_buffer("mean", torch.tensor(predictor.preparation.mean).view(1, -1, 1, 1))
+        self.register_buffer("std", torch.tensor(predictor.preparation.std).view(1, -1, 1, 1))
 
     def forward(self, pixels: Tensor) -> Tensor:
         return self.network((pixels.float() / 255 - self.mean) / self.std)
-
-
-def _mean(predictor: Predictor) -> tuple[float, ...]:
-    return predictor.preparation.mean
-
-
-def _std(predictor: Predictor) -> tuple[float, ...]:
-    return predictor.preparation.std
 
 
 def export_onnx(predictor: Predictor, path: Path, images: Sequence[Image.Image]) -> float:
@@ -81,24 +73,15 @@ def export_onnx(predictor: Predictor, path: Path, images: Sequence[Image.Image])
                 dynamo=True,
             )
     except Exception as error:  # whatever the exporter meets in a network
-        reason = " ".join(str(error).split())[:160]
-        raise ModelError(f"this network cannot be exported to ONNX ({type(error).__name__}: {reason})") from error
+        reason = " ".join(str(_first_cause(error)).split())[:160]
+        raise ModelError(f"this network cannot be exported to ONNX ({reason})") from error
     model = program.model_proto
     onnx.helper.set_model_props(model, {METADATA: json.dumps(description(predictor), ensure_ascii=False)})
     onnx.save(model, path)
-    return _difference(predictor, path, images)
+    return compare(predictor, load_onnx(path), images, LARGEST_DIFFERENCE)
 
 
-def description(predictor: Predictor) -> dict:
-    """What is known of a model, without what only its files beside it have."""
-    known = {key: value for key, value in predictor.facts.items() if key != "sha256"}
-    return known | predictor.preparation.facts() | {"classes": predictor.classes}
-
-
-def _difference(predictor: Predictor, path: Path, images: Sequence[Image.Image]) -> float:
-    expected = predictor.probabilities(images)
-    found = torch.from_numpy(load_onnx(path).probabilities(images))
-    difference = (expected - found).abs().max().item()
-    if not difference <= LARGEST_DIFFERENCE or not torch.equal(expected.argmax(1), found.argmax(1)):
-        raise ModelError(f"the ONNX file predicts otherwise (by {difference:.1e}): it was not kept")
-    return difference
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:  # what torch puts around it is on how to write an exporter
+        error = error.__cause__
+    return error

@@ -15,13 +15,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch import nn
 
 from models.allowed import INERT, current_name
+from models.architectures import Architecture
 from models.errors import ModelError, Refused
 from models.learner_parts import preparation_of, vocabulary_of
 from models.modules import MODULES, put_together
 from models.placeholders import Placeholder, is_a, stand_in
 from models.predictor import Predictor
+from models.rebuild import describe
 from models.tensors import MAKERS
 
 TRUST = "if you trust whoever made it, --trust loads it as fastai does"
@@ -70,13 +73,29 @@ def load_safely(path: Path) -> Predictor:
             kind = learn.origin[1] if isinstance(learn, Placeholder) else type(learn).__name__
             raise ModelError(f"holds no Learner but {kind}: give the model.pkl that app.train wrote")
         loaders = learn.state["dls"]
-        facts = {"classes": vocabulary_of(loaders)}
-        return Predictor(put_together(learn.state["model"]), preparation_of(loaders), facts)
+        network = put_together(learn.state["model"])
+        facts = {"classes": vocabulary_of(loaders), **_description_of(learn, network)}
+        return Predictor(network, preparation_of(loaders), facts)
     except ModelError as error:
         raise type(error)(f"{path} {error}") from error
     except Exception as error:  # a damaged pickle is a random program
         reason = " ".join(str(error).split())[:160]
         raise ModelError(f"{path} cannot be loaded ({type(error).__name__}: {reason}): export it again") from error
+
+
+def _description_of(learn: Placeholder, network: nn.Module) -> dict[str, Any]:
+    """How to make the network again, where `vision_learner` has noted its architecture; else nothing."""
+    arch = learn.state.get("arch")
+    if isinstance(arch, type) and issubclass(arch, Placeholder) and arch.origin[0].startswith("torchvision."):
+        found = Architecture(arch.origin[1], "torchvision")
+    elif isinstance(arch, str):
+        found = Architecture(arch, "timm")
+    else:
+        return {}
+    try:
+        return describe(network, found)
+    except ModelError:  # a head of another kind
+        return {}
 
 
 def _check_entries(path: Path) -> None:

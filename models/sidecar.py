@@ -1,7 +1,7 @@
 """The safe half of a bundle: weights in ``model.safetensors``, and in ``model.json`` what they are the weights of.
 
-    write(Path("model.pkl"), facts, weights)    # model.safetensors and model.json beside it
-    facts = read(Path("model.pkl"))             # what is said of exactly this file, or None
+    write(Path("model.safetensors"), facts, weights)        # and model.json beside it
+    facts = read(Path("model.pkl"))                         # what is said of exactly this file, or None
 
 Neither holds code. The JSON file names both others by their SHA-256, so that a model.pkl that was exchanged is
 not taken for the one it describes. Importing this file is cheap: torch comes with the weights.
@@ -18,7 +18,7 @@ from models.errors import ModelError
 from models.resizing import METHODS, PADDING
 
 FORMAT, VERSION = "fastsight", 1
-JSON, WEIGHTS, PICKLE = ".json", ".safetensors", ".pkl"
+JSON, WEIGHTS = ".json", ".safetensors"
 LARGEST_SIDE = 2**14  # px
 HEAD = 4096  # bytes
 LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
@@ -36,17 +36,19 @@ KINDS = {
 PREDICTION, REBUILDING = list(KINDS)[:5], list(KINDS)[5:]
 
 
-def write(model: Path, facts: Mapping[str, Any], weights: Mapping[str, Any]) -> None:
-    """Write both files beside `model`, each complete or not at all.
+def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pickle: Path | None = None) -> None:
+    """Write the weights to `path`, and the description beside it, each complete or not at all.
 
     Parameters
     ----------
-    model
-        A .pkl that is there already, or the .safetensors that is to be written.
+    path
+        The name of the .safetensors file.
     facts
         The keys of `KINDS` without ``sha256``, and more for people to read; values that JSON holds.
     weights
         CPU tensors by name; floating ones are written as float32.
+    pickle
+        The model.pkl of which this is the safe half, which is there already.
     """
     from safetensors.torch import save_file
 
@@ -54,14 +56,12 @@ def write(model: Path, facts: Mapping[str, Any], weights: Mapping[str, Any]) -> 
         name: (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).contiguous().clone()
         for name, tensor in weights.items()
     }
-    with _replaced(model.with_suffix(WEIGHTS)) as path:
-        save_file(tensors, path, metadata={"format": FORMAT})
-    hashes = {"weights": sha256(model.with_suffix(WEIGHTS))}
-    if model.suffix != WEIGHTS:
-        hashes["pickle"] = sha256(model)
+    with _replaced(path) as partial:
+        save_file(tensors, partial, metadata={"format": FORMAT})
+    hashes = {"weights": sha256(path)} | ({"pickle": sha256(pickle)} if pickle else {})
     content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
-    with _replaced(model.with_suffix(JSON)) as path:
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with _replaced(path.with_suffix(JSON)) as partial:
+        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def beside(model: Path) -> tuple[Path, Path]:

@@ -121,8 +121,7 @@ print(sorted(heavy & set(sys.modules)))
 """
 
 
-@pytest.mark.parametrize("arch", ["resnet20_cifar", "tf_efficientnet_lite0"])
-@pytest.mark.parametrize("described", [True, False])
+@pytest.mark.parametrize(("arch", "described"), [("tf_efficientnet_lite0", True), ("resnet20_cifar", False)])
 def test_prediction_imports_neither_fastai_nor_pandas(bundle, photo, tmp_path, arch, described):
     folder = shutil.copytree(bundle(arch), tmp_path / "copy")
     if not described:
