@@ -80,9 +80,10 @@ def _records(
             if progress:
                 progress(done, len(sources))
 
+    batch_size = batch_size or predictor.expect(len(sources))
     with progress_bar("images") as progress:
         pairs = readable(progress)
-        while batch := list(islice(pairs, batch_size or predictor.batch_size(len(sources)))):
+        while batch := list(islice(pairs, batch_size)):
             rows = predictor.probabilities([image for _, image in batch]).tolist()
             for (name, _), row in zip(batch, rows):
                 yield record(name, predictor.classes, row, topk)

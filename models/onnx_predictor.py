@@ -18,6 +18,7 @@ from models.preparation import Preparation
 from models.sidecar import FORMAT, unsound
 
 METADATA = FORMAT  # the key under which the description stands in the file
+BATCH = 16  # images; more at once are not faster on a CPU
 INSTALL = 'pip install "fastsight[onnx]"'
 
 
@@ -34,9 +35,9 @@ class OnnxPredictor:
         """The image at the size of the network, as validation resized it."""
         return self.preparation.image(image)
 
-    def batch_size(self, count: int) -> int:
-        """Images per forward pass; more at once are not faster on a CPU."""
-        return 16
+    def expect(self, count: int) -> int:
+        """Say how many images will come; returns how many to give at a time."""
+        return BATCH
 
     def probabilities(self, images: Sequence[Image.Image]) -> np.ndarray:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""

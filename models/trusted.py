@@ -35,6 +35,8 @@ class NamingUnpickler(pickle.Unpickler):
             raise ModelError(f"needs the module {module!r}: install it, or run where it can be imported") from error
 
 
+BATCH = 16  # images
+
 # torch.load takes a module, of which it uses these names.
 NAMING_PICKLE = SimpleNamespace(__name__="pickle", Unpickler=NamingUnpickler)
 
@@ -54,9 +56,9 @@ class LearnerPredictor:
         image = PILImage(image.convert("RGB"))
         return self._resize(image, split_idx=1) if self._resize else image
 
-    def batch_size(self, count: int) -> int:
-        """Images per forward pass when there are `count` of them."""
-        return 32
+    def expect(self, count: int) -> int:
+        """Say how many images will come; returns how many to give at a time."""
+        return BATCH
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
