@@ -2,9 +2,9 @@
 
 python benchmarks/predict_cold.py MODEL.pkl PHOTO [MODEL.onnx]
 
-The script is ``load_learner(MODEL)`` and ``predict(PHOTO)``. Every way is started anew in each round, taking turns; the
-first round, which warms the disk cache, does not count. Beside the seconds, those of the processor are said, which other
-work on the machine changes less.
+The script is ``load_learner(MODEL)`` and ``predict(PHOTO)``. Every way is started anew in each round, taking turns;
+the first round, which warms the disk cache, does not count. Beside the seconds, those of the processor are said,
+which other work on the machine changes less.
 """
 
 import resource
