@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -100,14 +101,13 @@ def say_interrupted(folder: Path) -> None:
     say(f"interrupted: what was learned is in {folder / 'model.pkl'}")
 
 
-def say_end(
-    scan: Scan, spec: Spec, folder: Path, export: Path, output: Path, best: dict[str, Any], seconds: float
-) -> None:
+def say_end(scan: Scan, spec: Spec, folder: Path, args: Namespace, best: dict[str, Any], seconds: float) -> None:
     """The result, and what to run next."""
     sample = scan.valid[0].source
     image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
+    export = Path(args.export)
     tell(f"best accuracy {best['accuracy']:.4f} (epoch {best['epoch']}), {seconds:.0f} s in all")
     tell(f"model: {export} (also {folder / 'model.pkl'})")
     trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
     tell(f"predict: python -m app.predict {trust}{shlex.quote(str(export))} {image}")
-    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(output))}")
+    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(Path(args.output)))}")

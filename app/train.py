@@ -31,13 +31,14 @@ def main(argv: list[str]) -> int:
     import models
     from app import report
     from app.device import choose_device
+    from app.starting import starting_point
 
     report.say_versions()
     device, reason = choose_device(args.device)
     report.say(f"device: {device} ({reason})")
     scan = _scan(args)
     report.say_scan(scan)
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained)
+    spec, start = starting_point(args, scan)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
     from app.speed import Speed
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> int:
         balanced=args.balance == "sampler",
     )
     weights = data.class_weights(scan) if args.balance == "weights" else None
-    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights)
+    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights, start=start)
     learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
     if args.dry_run:
@@ -71,8 +72,7 @@ def main(argv: list[str]) -> int:
         report.say_interrupted(folder)
         return INTERRUPTED
     report.copy_export(folder / "model.pkl", Path(args.export))
-    seconds = time.perf_counter() - started
-    report.say_end(scan, spec, folder, Path(args.export), Path(args.output), outcome.best, seconds)
+    report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started)
     return 0
 
 

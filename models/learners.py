@@ -7,6 +7,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from models.errors import ModelError
 from models.own import load_own
 from models.rebuild import replace_classifier
 from models.spec import Spec
+from models.start import take_over
 
 OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
 
@@ -41,6 +43,7 @@ def learner(
     path: Path = Path("."),
     opt: str = "adam",
     class_weights: Mapping[str, float] | None = None,
+    start: Any = None,
 ) -> Learner:
     """Build the network and the Learner that trains it.
 
@@ -55,11 +58,14 @@ def learner(
         ``adam`` (fastai's Adam, decoupled weight decay) or ``sgd`` (momentum 0.9).
     class_weights
         What each class, by name, counts in the loss; None for all alike.
+    start
+        A loaded model (`models.load`) whose weights are taken over instead of published ones.
 
     Raises
     ------
     ModelError
-        The weights cannot be fetched; or the network cannot be built, or not for this size and number of classes.
+        The weights cannot be fetched, or those of `start` are of another network; or the network cannot be built, or
+        not for this size and number of classes.
     """
     weight = None if class_weights is None else torch.tensor([class_weights[name] for name in spec.classes])
     options = {
@@ -68,7 +74,9 @@ def learner(
         "opt_func": OPTIMIZERS[opt],
         "path": path,
     }
-    learn = _build(loaders, spec, options)
+    learn = _build(loaders, spec if start is None else replace(spec, pretrained=False), options)
+    if start is not None:
+        take_over(learn.model, spec.classes, start)
     check_network(learn.model, spec)
     if spec.pretrained:
         learn.freeze()

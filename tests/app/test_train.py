@@ -296,3 +296,21 @@ def test_the_commands_at_the_end_can_be_pasted(colours_once, train, here):
     line = next(line for line in result.out.splitlines() if line.startswith("predict: "))
     *_, model, photo = shlex.split(line)
     assert (model, Path(photo).is_file()) == ("my model.pkl", True)
+
+
+def test_an_earlier_model_is_trained_on(trained, colours, train):
+    model = trained[1] / "model.pkl"
+    result, folder = train(colours, "--epochs", 1, "--weights", model, "--lr", "1e-9")
+    assert result.code == 0, result.err
+    assert f"weights: {model}, of a network for 2 classes at 32 px" in result.err
+    before, after = (load(path).facts for path in (model, folder / "model.pkl"))
+    assert (after["architecture"], after["mean"]) == (before["architecture"], before["mean"])
+    assert after["metrics"]["accuracy"] == pytest.approx(before["metrics"]["accuracy"], abs=0.1)
+    assert yaml.safe_load((folder / "args.yaml").read_text())["weights"] == str(model)
+
+
+def test_weights_of_another_network(trained, colours, train):
+    model = trained[1] / "model.pkl"
+    code, _, err = train(colours, "--weights", model, "--arch", "resnet18_cifar")[0]
+    assert code == 2
+    assert "error: the weights to start from are of another network: no conv1.weight of this size (107 of 122" in err
