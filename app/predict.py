@@ -5,7 +5,7 @@ python -m app.predict model.pkl photos/ --format csv -o predictions.csv
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def build_parser() -> Parser:
     """The flags of ``app.predict``."""
     parser = Parser(prog="python -m app.predict", description="Predict the class of images.", epilog=EPILOG)
     add = parser.add_argument
-    add("model", metavar="MODEL", help="model.pkl, as app.train exports it")
+    add("model", metavar="MODEL", help="model.pkl of app.train or of stock fastai; or a .safetensors, .json or .onnx")
     add(
         "images",
         metavar="IMAGE",
@@ -32,7 +32,8 @@ def build_parser() -> Parser:
     add("--topk", type=positive(int), default=5, metavar="K", help="classes to show per image")
     add("--format", choices=("table", "json", "jsonl", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    add("--batch-size", "-b", type=positive(int), default=64, metavar="N", help="images per forward pass")
+    add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
+    add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
     return parser
 
 
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> int:
         refuse_overwriting("--output", Path(args.output), inputs)
     import models
 
-    predictor = models.load(Path(args.model))
+    predictor = models.load(Path(args.model), trust=args.trust)
     topk = min(args.topk, len(predictor.classes))
     failures: list[str] = []
     with output_stream(args.output) as stream:
@@ -60,25 +61,32 @@ def main(argv: list[str]) -> int:
 
 
 def _records(
-    predictor: Any, sources: list[tuple[str, Path | bytes]], topk: int, batch_size: int, failures: list[str]
+    predictor: Any, sources: list[tuple[str, Path | bytes]], topk: int, batch_size: int | None, failures: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Predict batch by batch; an image that cannot be read is said on standard error and added to `failures`."""
     from app.prediction_formats import record
-    from data import ImageError, read_image
+    from app.progress import progress_bar
+    from app.reading import read_ahead
+    from data import ImageError
 
-    def readable() -> Iterator[tuple[str, Any]]:
-        for name, source in sources:
-            try:
-                yield name, predictor.prepare(read_image(source, for_size=predictor.image_size))
-            except ImageError as error:
+    def readable(progress: Callable[[int, int], None] | None) -> Iterator[tuple[str, Any]]:
+        read = read_ahead(sources, predictor.prepare, predictor.image_size)
+        for done, (name, image) in enumerate(read, 1):
+            if isinstance(image, ImageError):
                 failures.append(name)
-                print(f"error: {error}", file=sys.stderr)
+                print(f"error: {image}", file=sys.stderr)
+            else:
+                yield name, image
+            if progress:
+                progress(done, len(sources))
 
-    pairs = readable()
-    while batch := list(islice(pairs, batch_size)):
-        rows = predictor.probabilities([image for _, image in batch]).tolist()
-        for (name, _), row in zip(batch, rows):
-            yield record(name, predictor.classes, row, topk)
+    batch_size = batch_size or predictor.expect(len(sources))
+    with progress_bar("images") as progress:
+        pairs = readable(progress)
+        while batch := list(islice(pairs, batch_size)):
+            rows = predictor.probabilities([image for _, image in batch]).tolist()
+            for (name, _), row in zip(batch, rows):
+                yield record(name, predictor.classes, row, topk)
 
 
 if __name__ == "__main__":

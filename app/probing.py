@@ -18,7 +18,7 @@ from fastai.learner import Learner
 from app import report
 from app.precision import inference_dtype
 from app.progress import progress_bar
-from callbacks.timing import synchronize
+from callbacks.timing import WaitedFor, synchronize
 from models.features import features, ready
 from models.linear_head import LinearHead
 from models.probe import Probe, balanced, fit_probe
@@ -40,8 +40,9 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
     learn.model.to(device)
     dtype, reason = inference_dtype(device)
     started = _now(device)
+    batches = WaitedFor(_batches(learn, learn.dls.train_ds, settings))
     with ready(learn.model, dtype):
-        x, y = features(learn.model, _batches(learn, learn.dls.train_ds, settings))
+        x, y = features(learn.model, batches)
     x, y = x.clone(), y.clone()  # out of inference mode: autograd may keep them
     classes = LinearHead.of(learn.model).linear.out_features
     weights = None if settings["balance"] == "none" else balanced(y, classes)
@@ -63,6 +64,7 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
             "accuracy": (found(valid_x).argmax(1) == valid_y).float().mean().item(),
             "train_seconds": train_seconds,
             "valid_seconds": _now(device) - started - train_seconds,
+            "data_wait": batches.seconds,
             "images_per_second": len(x) / train_seconds,
             "warmup": False,
         }

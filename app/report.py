@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.run_folder import versions, write_environment
 from app.settings import dump
 from data import Scan
 from models import Spec
+from models.sidecar import beside
 
 SAID_PACKAGES = ("python", "fastai", "torch", "torchvision", "timm")
 
@@ -85,11 +87,12 @@ def write_run(
 
 
 def copy_export(model: Path, export: Path) -> None:
-    """Copy the run's model to where the user wants it; complete or not at all."""
+    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first."""
     try:
         export.parent.mkdir(parents=True, exist_ok=True)
-        with written(export) as path:
-            shutil.copyfile(model, path)
+        for source, target in ((model, export), *zip(beside(model), beside(export))):
+            with written(target) as path:
+                shutil.copyfile(source, path)
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
 
@@ -108,12 +111,14 @@ def say_interrupted(folder: Path) -> None:
     say(f"interrupted: what was learned is in {folder / 'model.pkl'}")
 
 
-def say_end(scan: Scan, folder: Path, export: Path, output: Path, best: dict[str, Any], seconds: float) -> None:
+def say_end(scan: Scan, spec: Spec, folder: Path, args: Namespace, best: dict[str, Any], seconds: float) -> None:
     """The result, and what to run next."""
     sample = scan.valid[0].source
     image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
     when = "probe" if best["phase"] == "probe" else f"epoch {best['epoch']}"
+    export = Path(args.export)
     tell(f"best accuracy {best['accuracy']:.4f} ({when}), {seconds:.0f} s in all")
     tell(f"model: {export} (also {folder / 'model.pkl'})")
-    tell(f"predict: python -m app.predict {shlex.quote(str(export))} {image}")
-    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(output))}")
+    trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
+    tell(f"predict: python -m app.predict {trust}{shlex.quote(str(export))} {image}")
+    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(Path(args.output)))}")

@@ -14,8 +14,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from app.errors import UsageError
+from models.sidecar import beside, is_ours
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", "tensorboard", "pillow", "numpy")
+OTHER_FORMS = (".safetensors", ".json", ".onnx")
 ATTEMPTS = 100  # runs that start within one second
 
 
@@ -37,6 +39,11 @@ def check_outputs(source: str | None, output: Path, export: Path) -> None:
         raise UsageError(f"--export {export} is a folder: give a file name such as {export / 'model.pkl'}")
     if export.is_file() and export.stat().st_size and not zipfile.is_zipfile(export):
         raise UsageError(f"--export {export} is there already and no model: choose another name")
+    if export.suffix in OTHER_FORMS:
+        raise UsageError(f"--export {export} is written beside a .pkl of that name: give {export.with_suffix('.pkl')}")
+    for path in beside(export):
+        if path.exists() and not is_ours(path):
+            raise UsageError(f"--export {export}: {path} is there already and no part of a model: choose another name")
     if os.path.lexists(output) and not output.is_dir():
         raise UsageError(f"--output {output} is {'a file' if output.exists() else 'a dangling link'}: give a folder")
     for flag, path in (("--output", output), ("--export", export.parent)):

@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
     import models
     from app import input_pipeline, report
     from app.device import choose_device
+    from app.starting import starting_point
 
     report.say_versions()
     device, reason = choose_device(args.device)
@@ -38,7 +39,7 @@ def main(argv: list[str]) -> int:
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
+    spec, start = starting_point(args, scan)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.dry_run import dry_run
     from app.memory import say_peak_memory
@@ -61,7 +62,9 @@ def main(argv: list[str]) -> int:
         pixels=pixels,
     )
     weights = data.class_weights(scan) if args.balance == "weights" else None
-    learn = models.learner(loaders, spec, opt=args.opt, class_weights=weights, train_bn=settings["train_bn"])
+    learn = models.learner(
+        loaders, spec, opt=args.opt, class_weights=weights, train_bn=settings["train_bn"], start=start
+    )
     learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
     report.say(f"run folder: {folder}")
     if args.dry_run:
@@ -74,12 +77,12 @@ def main(argv: list[str]) -> int:
     input_pipeline.say_cache(pixels)
     say_peak_memory()
     speed.say_end()
-    save()
+    save(metrics=outcome.best)
     if outcome.interrupted:
         report.say_interrupted(folder)
         return INTERRUPTED
     report.copy_export(folder / "model.pkl", Path(args.export))
-    report.say_end(scan, folder, Path(args.export), Path(args.output), outcome.best, time.perf_counter() - started)
+    report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started)
     return 0
 
 

@@ -42,6 +42,7 @@ def build_parser() -> Parser:
     )
     add("--list-archs", nargs="?", const="*", metavar="PATTERN", help="print the names of architectures and stop")
     add("--pretrained", action=argparse.BooleanOptionalAction, default=True, help="start from published weights")
+    add("--weights", metavar="MODEL", help="start from an earlier model: a .pkl, .safetensors or .json")
     add(
         "--img-size",
         "--imgsz",

@@ -15,13 +15,17 @@ __all__ = ["ModelError", "Spec", "export", "learner", "load", "spec"]
 
 
 def __getattr__(name: str) -> Any:
-    # These need fastai, which takes seconds to import: only when they are asked for.
+    # These need torch or fastai, which take seconds to import: only when they are asked for.
     if name == "learner":
         from models.learners import learner
 
         return learner
-    if name in ("export", "load"):
-        from models import bundle
+    if name == "export":
+        from models.bundle import export
 
-        return getattr(bundle, name)
+        return export
+    if name == "load":
+        from models.loading import load
+
+        return load
     raise AttributeError(f"module 'models' has no attribute {name!r}")

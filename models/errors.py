@@ -15,6 +15,10 @@ class ModelError(ValueError):
     """
 
 
+class Refused(ModelError):
+    """A file that asks for code to be run; the message names it."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`: did you mean a, b, c?` with at most three of `known`, or nothing when none is close."""
     close = get_close_matches(word, known)

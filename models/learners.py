@@ -7,6 +7,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,9 @@ from models.check import check_network
 from models.cifar_resnet import CIFAR_RESNETS
 from models.errors import ModelError
 from models.own import load_own
+from models.rebuild import replace_classifier
 from models.spec import Spec
+from models.start import take_over
 
 OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
 
@@ -41,6 +44,7 @@ def learner(
     opt: str = "adam",
     class_weights: Mapping[str, float] | None = None,
     train_bn: bool = True,
+    start: Any = None,
 ) -> Learner:
     """Build the network and the Learner that trains it.
 
@@ -58,11 +62,14 @@ def learner(
         What each class, by name, counts in the loss; None for all alike.
     train_bn
         Train the weights of the body's batch norms also while the body is frozen, as fastai does by default.
+    start
+        A loaded model (`models.load`) whose weights are taken over instead of published ones.
 
     Raises
     ------
     ModelError
-        The weights cannot be fetched; or the network cannot be built, or not for this size and number of classes.
+        The weights cannot be fetched, or those of `start` are of another network; or the network cannot be built, or
+        not for this size and number of classes.
     """
     weight = None if class_weights is None else torch.tensor([class_weights[name] for name in spec.classes])
     options = {
@@ -72,10 +79,12 @@ def learner(
         "path": path,
         "train_bn": train_bn,
     }
-    learn = _build(loaders, spec, options)
+    learn = _build(loaders, spec if start is None else replace(spec, pretrained=False), options)
     if spec.probe and isinstance(learn.model, nn.Sequential):  # fastai's body and head
         linear_head.add_bias(learn.model)
         learn.opt = None  # fastai's knows the layer that was there
+    if start is not None:
+        take_over(learn.model, spec.classes, start)
     check_network(learn.model, spec)
     if spec.pretrained:
         learn.freeze()
@@ -138,13 +147,7 @@ def _with_new_classifier(loaders: DataLoaders, network: nn.Module, classes: int,
 
     The parameter groups are all but the new layer, and the new layer.
     """
-    if getattr(network, "aux_logits", False):  # GoogLeNet and Inception return a tuple with them
-        network.aux_logits = False
-        for name in ("aux1", "aux2", "AuxLogits"):
-            if hasattr(network, name):
-                setattr(network, name, None)
-    name, last = [(name, module) for name, module in network.named_modules() if isinstance(module, nn.Linear)][-1]
-    network.set_submodule(name, nn.Linear(last.in_features, classes))
+    name = replace_classifier(network, classes)
     return Learner(loaders, network, splitter=partial(_body_and_layer, name=name), **options)
 
 

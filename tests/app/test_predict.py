@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from PIL import Image
 
 from app.predict import main
@@ -209,3 +210,60 @@ def test_names_that_are_no_unicode_are_written_to_standard_output_too(photos, he
     done = subprocess.run(command, cwd=here, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["file"] == name
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
+def test_the_other_halves_of_a_bundle_predict_the_same(photos, call, model, suffix):
+    by_pickle, other = (call(main, path, "photos", "--format", "json") for path in (model, model.with_suffix(suffix)))
+    assert by_pickle == other
+    assert by_pickle.code == 0
+
+
+OWN = """
+from torch import nn
+open("imported", "a").close()
+def build(classes):
+    return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, classes))
+"""
+
+
+def test_a_network_of_ones_own_needs_trust(photos, here, call, colours, monkeypatch):
+    from app.train import main as train
+
+    (here / "own.py").write_text(OWN)
+    assert call(train, colours, "--arch", "own:build", "--epochs", 1, "--img-size", 16).code == 0
+    monkeypatch.delitem(sys.modules, "own")
+    (here / "imported").unlink()
+    assert call(main, "model.pkl", "photos") == (
+        2,
+        "",
+        "error: model.pkl runs the code of own:build: give --trust if you trust it\n",
+    )
+    assert not (here / "imported").exists()
+    assert call(main, "model.pkl", "photos", "--trust").code == 0
+
+
+def test_a_hostile_pickle_is_named_and_not_run(photos, here, call):
+    class Touch:
+        def __reduce__(self):
+            return os.system, ("touch marker",)
+
+    torch.save(Touch(), here / "model.pkl")
+    code, out, err = call(main, "model.pkl", "photos")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"error: model.pkl refused, it asks for {os.system.__module__}.system, which no exported model needs: "
+        "if you trust whoever made it, --trust loads it as fastai does\n"
+    )
+    assert not (here / "marker").exists()
+
+
+def test_many_images_keep_their_order(photos, here, predict):
+    for index in range(70):
+        shutil.copy(photos / ("blue.jpg" if index % 3 else "deep/red.jpg"), here / f"{index:02d}.jpg")
+    (here / "35.jpg").write_bytes(b"")
+    code, out, err = predict("*.jpg", "--format", "jsonl", "--topk", 1)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (1, "error: 35.jpg: empty file\n1 of 70 images could not be read\n")
+    expected = [(f"{i:02d}.jpg", "blue" if i % 3 else "red") for i in range(70) if i != 35]
+    assert [(item["file"], item["class"]) for item in found] == expected

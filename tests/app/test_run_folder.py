@@ -101,3 +101,24 @@ def test_the_environment_says_what_ran_where_and_why(tmp_path):
     assert (found["device"], found["device_reason"]) == ("cpu", "as asked")
     assert found["versions"] == versions()
     assert found["versions"]["torch"] == version("torch")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".safetensors"])
+def test_files_beside_the_export_that_are_no_part_of_a_model(tmp_path, suffix):
+    file = (tmp_path / "model.pkl").with_suffix(suffix)
+    file.write_bytes(b'{"mine": 1}' + bytes(100))
+    assert refusal("photos", export=tmp_path / "model.pkl") == (
+        f"--export {tmp_path}/model.pkl: {file} is there already and no part of a model: choose another name"
+    )
+
+
+@pytest.mark.parametrize("suffix", [".json", ".safetensors", ".onnx"])
+def test_an_export_with_the_name_of_another_form(tmp_path, suffix):
+    assert refusal("photos", export=tmp_path / f"m{suffix}") == (
+        f"--export {tmp_path}/m{suffix} is written beside a .pkl of that name: give {tmp_path}/m.pkl"
+    )
+
+
+def test_an_earlier_bundle_may_be_replaced(trained, tmp_path):
+    model = trained[1] / "model.pkl"
+    check_outputs("photos", tmp_path / "runs", model)

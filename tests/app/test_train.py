@@ -53,7 +53,8 @@ def listing(root):
 def test_a_run_folder_holds_the_run(trained):
     _, folder = trained
     names = sorted(re.sub(r"\.\d+\..*", "", path.name) for path in folder.iterdir())
-    assert names == ["args.yaml", "environment.json", "events.out.tfevents", "model.pkl", "results.csv", "skipped.csv"]
+    bundle = ["model.json", "model.pkl", "model.safetensors"]
+    assert names == ["args.yaml", "environment.json", "events.out.tfevents", *bundle, "results.csv", "skipped.csv"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
 
 
@@ -229,6 +230,16 @@ def test_each_run_has_its_own_folder(colours, train, here):
     assert all(len(scalars(folder)["valid/loss"]) == 1 for folder in folders)
 
 
+def test_the_bundle_is_exported_and_copied(trained):
+    _, folder = trained
+    export = folder.parent.parent
+    for name in ("model.pkl", "model.safetensors", "model.json"):
+        assert (export / name).read_bytes() == (folder / name).read_bytes()
+    facts = json.loads((folder / "model.json").read_text())
+    assert facts["metrics"]["accuracy"] == pytest.approx(float(trained[0].out.split("best accuracy ")[1][:6]), abs=1e-4)
+    assert facts["classes"] == ["blue", "red"]
+
+
 def test_the_best_epoch_is_what_is_exported(trained, colours_once):
     from data import read_image
 
@@ -260,7 +271,8 @@ def test_a_network_of_the_users_own(colours, train, here):
     result, folder = train(colours, "--epochs", 1, "--arch", "tiny_net:build")
     assert result.code == 0, result.err
     assert folder.name.endswith("-tiny_net-build-32")
-    assert load(folder / "model.pkl").classes == ["blue", "red"]
+    assert load(folder / "model.pkl", trust=True).classes == ["blue", "red"]
+    assert "predict: python -m app.predict --trust model.pkl " in result.out
 
 
 @pytest.mark.slow
@@ -291,3 +303,21 @@ def test_the_commands_at_the_end_can_be_pasted(colours_once, train, here):
     line = next(line for line in result.out.splitlines() if line.startswith("predict: "))
     *_, model, photo = shlex.split(line)
     assert (model, Path(photo).is_file()) == ("my model.pkl", True)
+
+
+def test_an_earlier_model_is_trained_on(trained, colours, train):
+    model = trained[1] / "model.pkl"
+    result, folder = train(colours, "--epochs", 1, "--weights", model, "--lr", "1e-9")
+    assert result.code == 0, result.err
+    assert f"weights: {model}, of a network for 2 classes at 32 px" in result.err
+    before, after = (load(path).facts for path in (model, folder / "model.pkl"))
+    assert (after["architecture"], after["mean"]) == (before["architecture"], before["mean"])
+    assert after["metrics"]["accuracy"] == pytest.approx(before["metrics"]["accuracy"], abs=0.1)
+    assert yaml.safe_load((folder / "args.yaml").read_text())["weights"] == str(model)
+
+
+def test_weights_of_another_network(trained, colours, train):
+    model = trained[1] / "model.pkl"
+    code, _, err = train(colours, "--weights", model, "--arch", "resnet18_cifar")[0]
+    assert code == 2
+    assert "error: the weights to start from are of another network: no conv1.weight of this size (107 of 122" in err

@@ -18,6 +18,7 @@ from PIL import Image
 
 import models
 from models.errors import ModelError
+from models.trusted import load_trusted
 
 PROJECT = Path(models.__file__).parent.parent
 ARCHS = {"resnet20_cifar": False, "tf_efficientnet_lite0": True, "resnet18": False}
@@ -26,10 +27,10 @@ STANDARD = sys.stdlib_module_names | {"__builtin__"}  # what pickle protocol 2 c
 NEEDS_IT = "give the model.pkl that app.train wrote"
 
 # What a stranger does: stock fastai, another folder, and this project nowhere on the path.
-STOCK = f"""
+STOCK = """
 import importlib.util, json, sys
 from pathlib import Path
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path({str(PROJECT)!r})]
+sys.path[:] = [entry for entry in sys.path if not Path(entry, "app", "predict.py").exists()]
 for name in ("app", "models", "callbacks"):
     assert importlib.util.find_spec(name) is None, name
 import torch
@@ -101,7 +102,7 @@ def test_stock_fastai_reads_and_normalises_a_photo_as_we_do(stock, arch):
 
 @every_arch
 def test_no_callback_of_ours_and_no_data_travel(exported, arch):
-    learn = models.load(exported[arch][1] / "model.pkl").learn
+    learn = load_trusted(exported[arch][1] / "model.pkl").learn
     assert all(type(callback).__module__.startswith("fastai.") for callback in learn.cbs)
     assert len(learn.dls.train_ds) == len(learn.dls.valid_ds) == 0
 
@@ -142,10 +143,10 @@ def test_batches_of_any_size_and_none(exported):
 
 
 def test_the_size_it_resizes_to_is_known(exported):
-    predictor = models.load(exported["resnet20_cifar"][1] / "model.pkl")
+    file = exported["resnet20_cifar"][1] / "model.pkl"
     image = Image.new("RGB", (90, 50))
-    (batch,) = next(iter(predictor.learn.dls.test_dl([image])))
-    assert predictor.image_size == batch.shape[-1]
+    (batch,) = next(iter(load_trusted(file).learn.dls.test_dl([image])))
+    assert models.load(file).image_size == load_trusted(file).image_size == batch.shape[-1]
 
 
 def test_the_learner_can_be_trained_on_after_its_export(build, tmp_path):
@@ -168,9 +169,9 @@ def test_a_failed_export_leaves_the_earlier_file(build, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.pkl"]
 
 
-def message_of(path):
+def message_of(path, **options):
     with pytest.raises(ModelError) as raised:
-        models.load(path)
+        models.load(path, **options)
     return str(raised.value).replace(f"{path.parent}/", "")
 
 
@@ -237,11 +238,12 @@ def test_a_network_of_a_module_that_is_not_here(build, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     learn, spec = build("gone_net:build")
     models.export(learn, spec, tmp_path / "m.pkl")
-    assert models.load(tmp_path / "m.pkl").classes == ["ant", "bee", "wasp"]
+    assert load_trusted(tmp_path / "m.pkl").classes == ["ant", "bee", "wasp"]
     (tmp_path / "gone_net.py").unlink()
+    (tmp_path / "m.json").unlink()
     shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
     monkeypatch.delitem(sys.modules, "gone_net")
-    assert message_of(tmp_path / "m.pkl") == (
+    assert message_of(tmp_path / "m.pkl", trust=True) == (
         "m.pkl needs the module 'gone_net': install it, or run where it can be imported"
     )
 
@@ -273,4 +275,6 @@ def test_a_network_of_the_users_own_is_found_where_the_user_stands(build, tmp_pa
     models.export(learn, spec, tmp_path / "m.pkl")
     sys.path.remove(str(tmp_path))
     monkeypatch.delitem(sys.modules, "own_net")
-    assert models.load(tmp_path / "m.pkl").classes == ["ant", "bee", "wasp"]
+    assert message_of(tmp_path / "m.pkl") == "m.pkl runs the code of own_net:build: give --trust if you trust it"
+    assert "own_net" not in sys.modules
+    assert models.load(tmp_path / "m.pkl", trust=True).classes == ["ant", "bee", "wasp"]

@@ -1,0 +1,46 @@
+"""What a training starts from: the spec, and with ``app.train --weights MODEL`` an earlier model.
+
+spec, source = starting_point(args, scan)   # source is a predictor, or None
+"""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import models
+from app import report
+from app.errors import UsageError
+from data import Scan
+from models import Spec
+from models.errors import ModelError
+from models.start import architecture_of, settled_by
+
+
+def starting_point(args: Namespace, scan: Scan) -> tuple[Spec, Any | None]:
+    """Load the model of ``--weights`` if any, with its architecture and image size where no others are given.
+
+    Raises
+    ------
+    UsageError
+        It cannot be loaded without ``--trust``, or holds no weights to train.
+    """
+    source = None if args.weights is None else _source(args)
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
+    return settled_by(spec, source), source
+
+
+def _source(args: Namespace) -> Any:
+    path = Path(args.weights)
+    args.weights = str(path.resolve())  # for args.yaml, which may be used from elsewhere
+    source = models.load(path)
+    if not hasattr(source, "network"):
+        raise UsageError(f"--weights {path}: an ONNX file cannot be trained on, give the model it was made of")
+    if args.arch == "auto":
+        try:
+            args.arch = architecture_of(source)
+        except ModelError as error:
+            raise UsageError(f"--weights {path} {error}") from error
+    if args.img_size is None:
+        args.img_size = source.image_size
+    report.say(f"weights: {path}, of a network for {len(source.classes)} classes at {source.image_size} px")
+    return source

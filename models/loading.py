@@ -1,0 +1,76 @@
+"""From a file to a predictor, with no more code than the file needs, and one line per failure.
+
+predictor = load(Path("model.pkl"))
+predictor.probabilities([image, ...])       # (N, classes)
+
+A ``model.pkl`` with its description beside it is not unpickled at all; without one it is read through an allow-list.
+"""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from models import sidecar
+from models.errors import ModelError
+from models.light_import import import_lightly
+
+GIVE = "give the model.pkl that app.train wrote"
+
+
+def load(path: Path, trust: bool = False) -> Any:
+    """Load an exported model: a .pkl of ours or of stock fastai, a .safetensors or its .json, or an .onnx.
+
+    Parameters
+    ----------
+    trust
+        Run the code that a pickle holds, and that of a network of the user's own.
+
+    Returns
+    -------
+    Predictor
+        `models.predictor.Predictor`, or a class with its methods.
+
+    Raises
+    ------
+    ModelError
+        No such file, it holds something else, or needs `trust`; the message says what.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, give an exported model.pkl")
+    if path.stat().st_size == 0:
+        raise ModelError(f"{path} is empty: export the model again")
+    if path.suffix == ".onnx":
+        from models.onnx_predictor import load_onnx
+
+        return load_onnx(path)
+    if path.suffix not in (sidecar.JSON, sidecar.WEIGHTS):
+        _check_archive(path)
+    facts = sidecar.read(path)
+    if facts is None and trust:
+        from models.trusted import load_trusted
+
+        return load_trusted(path)
+    import_lightly("torchvision")  # which all networks but a few need
+    if facts is None:
+        from models.safe_load import load_safely
+
+        return load_safely(path)
+    from models.predictor import of_facts
+
+    try:
+        return of_facts(facts, sidecar.load_weights(path), trust)
+    except ModelError as error:
+        raise ModelError(f"{path} {error}") from error
+
+
+def _check_archive(path: Path) -> None:
+    """See that `path` is an archive as torch.save writes it."""
+    if not zipfile.is_zipfile(path):
+        with path.open("rb") as stream:
+            if stream.read(2) == b"PK":
+                raise ModelError(f"{path} is incomplete, its end is missing: copy or export it again")
+    else:
+        with zipfile.ZipFile(path) as archive:
+            if any(name.endswith("/data.pkl") for name in archive.namelist()):
+                return
+    raise ModelError(f"{path} is not an exported model: {GIVE}")

@@ -1,0 +1,73 @@
+"""Prediction with an ONNX file: onnxruntime, Pillow and NumPy, without torch.
+
+predictor = load_onnx(Path("model.onnx"))
+predictor.probabilities([image, ...])       # (N, classes)
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from models.errors import ModelError
+from models.preparation import Preparation
+from models.sidecar import FORMAT, unsound
+
+METADATA = FORMAT  # the key under which the description stands in the file
+BATCH = 16  # images; more at once are not faster on a CPU
+INSTALL = 'pip install "fastsight[onnx]"'
+
+
+class OnnxPredictor:
+    """A session of onnxruntime with the methods of `models.predictor.Predictor`."""
+
+    def __init__(self, session: Any, facts: dict[str, Any]):
+        self.session, self.facts = session, facts
+        self.preparation = Preparation.of(facts)
+        self.classes = list(facts["classes"])
+        self.image_size = min(self.preparation.size)
+
+    def prepare(self, image: Image.Image) -> Image.Image:
+        """The image at the size of the network, as validation resized it."""
+        return self.preparation.image(image)
+
+    def expect(self, count: int) -> int:
+        """Say how many images will come; returns how many to give at a time."""
+        return BATCH
+
+    def probabilities(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
+        (name,) = (wanted.name for wanted in self.session.get_inputs())
+        (logits,) = self.session.run(None, {name: self.preparation.pixels(images)})
+        powers = np.exp(logits - logits.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
+
+
+def load_onnx(path: Path) -> OnnxPredictor:
+    """Open an ONNX file that `app.export` wrote.
+
+    Raises
+    ------
+    ModelError
+        onnxruntime is not installed, or the file is damaged or of another program.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ModelError(f"{path} needs onnxruntime: {INSTALL}") from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors alone
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", 0))  # its own build does not ask OpenMP
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        facts = json.loads(session.get_modelmeta().custom_metadata_map.get(METADATA, "null"))
+    except Exception as error:  # of onnxruntime's own classes
+        reason = " ".join(str(error).split())[:120]
+        raise ModelError(f"{path} is not a readable ONNX file ({reason}): export it again") from error
+    if unsound(facts):
+        raise ModelError(f"{path} says nothing of its classes: give an ONNX file that app.export wrote")
+    return OnnxPredictor(session, facts)

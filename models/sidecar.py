@@ -1,0 +1,195 @@
+"""The safe half of a bundle: weights in ``model.safetensors``, and in ``model.json`` what they are the weights of.
+
+    write(Path("model.safetensors"), facts, weights)        # and model.json beside it
+    facts = read(Path("model.pkl"))                         # what is said of exactly this file, or None
+
+Neither holds code. The JSON file names both others by their SHA-256, so that a model.pkl that was exchanged is
+not taken for the one it describes. Importing this file is cheap: torch comes with the weights.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from models.errors import ModelError
+from models.resizing import METHODS, PADDING
+
+FORMAT, VERSION = "fastsight", 1
+JSON, WEIGHTS = ".json", ".safetensors"
+LARGEST_SIDE = 2**14  # px
+HEAD = 4096  # bytes
+LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
+KINDS = {
+    "classes": list,
+    "image_size": (int, list),
+    "resize": str,
+    "mean": list,
+    "std": list,
+    "architecture": str,
+    "family": str,
+    "structure": dict,
+    "sha256": dict,
+}
+PREDICTION, REBUILDING = list(KINDS)[:5], list(KINDS)[5:]
+
+
+def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pickle: Path | None = None) -> None:
+    """Write the weights to `path`, and the description beside it, each complete or not at all.
+
+    Parameters
+    ----------
+    path
+        The name of the .safetensors file.
+    facts
+        The keys of `KINDS` without ``sha256``, and more for people to read; values that JSON holds.
+    weights
+        CPU tensors by name; floating ones are written as float32.
+    pickle
+        The model.pkl of which this is the safe half, which is there already.
+    """
+    from safetensors.torch import save_file
+
+    tensors = {
+        name: (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).contiguous().clone()
+        for name, tensor in weights.items()
+    }
+    with _replaced(path) as partial:
+        save_file(tensors, partial, metadata={"format": FORMAT})
+    hashes = {"weights": sha256(path)} | ({"pickle": sha256(pickle)} if pickle else {})
+    content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
+    with _replaced(path.with_suffix(JSON)) as partial:
+        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def beside(model: Path) -> tuple[Path, Path]:
+    """Where the weights and the description of a model lie."""
+    return model.with_suffix(WEIGHTS), model.with_suffix(JSON)
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a .json or .safetensors file is one that `write` may replace: its own, by what stands at its head."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD)
+    if path.suffix == WEIGHTS:
+        head = head[8:]  # the length of the header
+    return f'"format":"{FORMAT}"'.encode() in head.replace(b" ", b"")
+
+
+class _replaced:
+    """A temporary name beside `target`; flushed to the disk and renamed when all went well, else removed."""
+
+    def __init__(self, target: Path):
+        self.target = target.resolve()
+        self.partial = self.target.with_name(f".{self.target.name}.{os.getpid()}.partial")
+
+    def __enter__(self) -> Path:
+        return self.partial
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        try:
+            if kind is None:
+                with self.partial.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+                os.replace(self.partial, self.target)
+        finally:
+            self.partial.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        while block := stream.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read(model: Path) -> dict[str, Any] | None:
+    """What the JSON file beside `model` (a .pkl, .safetensors or .json file) says of it.
+
+    None where a .pkl has none, or one that speaks of another file.
+
+    Raises
+    ------
+    ModelError
+        The weights, or the JSON file of a .safetensors or .json file, are missing, damaged or of another model.
+    """
+    described, weights = model.with_suffix(JSON), model.with_suffix(WEIGHTS)
+    is_pickle = model.suffix not in (JSON, WEIGHTS)
+    try:
+        facts = parse(described)
+        hashes = facts["sha256"]
+        if is_pickle and hashes.get("pickle") != sha256(model):
+            return None
+        if not weights.is_file():
+            raise ModelError(f"{described}: {weights.name} is missing: keep the two together")
+        if hashes.get("weights") != sha256(weights):
+            raise ModelError(f"{weights} is not the file that {described.name} describes: export the model again")
+    except ModelError:
+        if is_pickle:
+            return None
+        raise
+    return facts
+
+
+def load_weights(model: Path) -> dict[str, Any]:
+    """The tensors beside `model`, by name, on the CPU."""
+    from safetensors.torch import load_file
+
+    path = model.with_suffix(WEIGHTS)
+    try:
+        return load_file(path)
+    except Exception as error:  # its own class, which says nothing to the user
+        raise ModelError(f"{path} is damaged ({' '.join(str(error).split())[:120]}): export it again") from error
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """The content of a JSON file of ours.
+
+    Raises
+    ------
+    ModelError
+        There is none, or it is not one; the message says what is wrong.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path} is missing: it belongs to the weights, keep the two together")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ValueError("too large")
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}): export it again") from error
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise ModelError(f"{path} describes no model of ours: give the model.json that app.train wrote")
+    if facts.get("version") != VERSION:
+        raise ModelError(f"{path} has version {facts.get('version')!r} of the format, this program knows {VERSION}")
+    if wrong := unsound(facts, [*PREDICTION, *REBUILDING]):
+        raise ModelError(f"{path} is damaged ({wrong}): export the model again")
+    return facts
+
+
+def unsound(facts: Any, needed: Iterable[str] = PREDICTION) -> str:
+    """What is wrong with a description in which the keys of `needed` must be, or nothing."""
+    if not isinstance(facts, dict):
+        return "no description"
+    wrong = [key for key in needed if not isinstance(facts.get(key), KINDS[key])]
+    return ", ".join(wrong) or ("" if _has_sound_values(facts) else "values out of range")
+
+
+def _has_sound_values(facts: dict[str, Any]) -> bool:
+    classes, size, mean, std = (facts[key] for key in ("classes", "image_size", "mean", "std"))
+    sides = size if isinstance(size, list) else [size, size]
+    return (
+        len(classes) > 0
+        and all(isinstance(name, str) for name in classes)
+        and len(sides) == 2
+        and all(isinstance(side, int) and 0 < side <= LARGEST_SIDE for side in sides)
+        and len(mean) == len(std) == 3
+        and all(isinstance(value, (int, float)) for value in [*mean, *std])
+        and 0 not in std
+        and facts["resize"] in METHODS
+        and facts.get("padding", "reflection") in PADDING
+    )
