@@ -22,6 +22,7 @@ from PIL import Image
 from torch import nn
 
 import data
+from data.normalize import lay_out
 from data.pixel_loader import BalancedPixelDL, PixelDL
 from data.pixel_store import PixelStore
 from data.pixels import Pixels
@@ -225,3 +226,12 @@ def test_a_balanced_loader_keeps_its_weights(loaders, scan):
         drawn = [label for _ in range(20) for label in epoch(loader)[1]]
         assert 0.35 < sum(drawn) / len(drawn) < 0.65
     assert [len(labels) for _, labels in made.valid] == [12]
+
+
+def test_batches_come_in_the_layout_that_is_asked_for(loaders):
+    made = loaders()
+    for name, layout in (("channels_last", torch.channels_last), ("contiguous", torch.contiguous_format)):
+        lay_out(made, name)
+        for loader in (made.train, made.train.new(bs=4), made.valid):
+            images, _ = loader.one_batch()
+            assert images.is_contiguous(memory_format=layout)
