@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROUNDS = 4
+ROUNDS = 5
 STOCK = "import sys; from fastai.vision.all import *; print(load_learner(sys.argv[1]).predict(sys.argv[2]))"
 
 
