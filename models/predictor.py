@@ -44,7 +44,7 @@ class Predictor:
         """Say how many images will come; returns how many to give at a time.
 
         Where there are many, the quickest way to run the network is looked for on the first batch. It may be
-        bfloat16, whose probabilities differ by some thousandths.
+        bfloat16, whose probabilities differ by a hundredth on average (`models.fast_forward`).
         """
         self._many = count >= MANY
         return batch_that_fits(self.preparation.size)
