@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from models.description import FORMAT, unsound
 from models.errors import ModelError
 from models.preparation import Preparation
-from models.sidecar import FORMAT, unsound
 
 METADATA = FORMAT  # the key under which the description stands in the file
 BATCH = 16  # images; more at once are not faster on a CPU

@@ -10,30 +10,15 @@ not taken for the one it describes. Importing this file is cheap: torch comes wi
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from models.description import FORMAT, VERSION, parse
 from models.errors import ModelError
-from models.resizing import METHODS, PADDING
 
-FORMAT, VERSION = "fastsight", 1
 JSON, WEIGHTS = ".json", ".safetensors"
-LARGEST_SIDE = 2**14  # px
 HEAD = 4096  # bytes
-LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
-KINDS = {
-    "classes": list,
-    "image_size": (int, list),
-    "resize": str,
-    "mean": list,
-    "std": list,
-    "architecture": str,
-    "family": str,
-    "structure": dict,
-    "sha256": dict,
-}
-PREDICTION, REBUILDING = list(KINDS)[:5], list(KINDS)[5:]
 
 
 def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pickle: Path | None = None) -> None:
@@ -44,7 +29,7 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
     path
         The name of the .safetensors file.
     facts
-        The keys of `KINDS` without ``sha256``, and more for people to read; values that JSON holds.
+        The keys of `models.description.KINDS` without ``sha256``, and more for people to read; values that JSON holds.
     weights
         CPU tensors by name; floating ones are written as float32.
     pickle
@@ -144,52 +129,3 @@ def load_weights(model: Path) -> dict[str, Any]:
         return load_file(path)
     except Exception as error:  # its own class, which says nothing to the user
         raise ModelError(f"{path} is damaged ({' '.join(str(error).split())[:120]}): export it again") from error
-
-
-def parse(path: Path) -> dict[str, Any]:
-    """The content of a JSON file of ours.
-
-    Raises
-    ------
-    ModelError
-        There is none, or it is not one; the message says what is wrong.
-    """
-    if not path.is_file():
-        raise ModelError(f"{path} is missing: it belongs to the weights, keep the two together")
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError("too large")
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}): export it again") from error
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise ModelError(f"{path} describes no model of ours: give the model.json that app.train wrote")
-    if facts.get("version") != VERSION:
-        raise ModelError(f"{path} has version {facts.get('version')!r} of the format, this program knows {VERSION}")
-    if wrong := unsound(facts, [*PREDICTION, *REBUILDING]):
-        raise ModelError(f"{path} is damaged ({wrong}): export the model again")
-    return facts
-
-
-def unsound(facts: Any, needed: Iterable[str] = PREDICTION) -> str:
-    """What is wrong with a description in which the keys of `needed` must be, or nothing."""
-    if not isinstance(facts, dict):
-        return "no description"
-    wrong = [key for key in needed if not isinstance(facts.get(key), KINDS[key])]
-    return ", ".join(wrong) or ("" if _has_sound_values(facts) else "values out of range")
-
-
-def _has_sound_values(facts: dict[str, Any]) -> bool:
-    classes, size, mean, std = (facts[key] for key in ("classes", "image_size", "mean", "std"))
-    sides = size if isinstance(size, list) else [size, size]
-    return (
-        len(classes) > 0
-        and all(isinstance(name, str) for name in classes)
-        and len(sides) == 2
-        and all(isinstance(side, int) and 0 < side <= LARGEST_SIDE for side in sides)
-        and len(mean) == len(std) == 3
-        and all(isinstance(value, (int, float)) for value in [*mean, *std])
-        and 0 not in std
-        and facts["resize"] in METHODS
-        and facts.get("padding", "reflection") in PADDING
-    )
