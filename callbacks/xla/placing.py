@@ -67,9 +67,17 @@ def _places(learn: Learner, loss: Any) -> list[tuple[torch.Tensor, Put]]:
 
 def _exchanger(parameter: nn.Parameter) -> Put:
     def put(value: torch.Tensor) -> None:
-        fresh = nn.Parameter(value, requires_grad=parameter.requires_grad)
+        trained = parameter.requires_grad
+        fresh = nn.Parameter(value, requires_grad=trained)
         fresh.__dict__.update(parameter.__dict__)
-        torch.utils.swap_tensors(parameter, fresh)
+        # Where a graph from before it was frozen is held by somebody, swap_tensors looks for its node there, and
+        # raises for a tensor without gradient.
+        parameter.requires_grad_(trained or parameter.is_floating_point())
+        try:
+            torch.utils.swap_tensors(parameter, fresh)
+        except RuntimeError:
+            parameter.requires_grad_(trained)
+            raise
 
     return put
 

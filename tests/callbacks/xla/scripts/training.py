@@ -54,9 +54,11 @@ def same_as_on_the_cpu():
 
 def frozen_phase():
     learn = tiny.make()
+    held = [parameter.clone() for parameter in learn.model.parameters()]  # with a graph, from before the freezing
     learn.freeze()
     was = {name: value.clone() for name, value in learn.model.state_dict().items()}
     learn.fit(1, RATE, cbs=XLA())
+    assert len(held) == len(list(learn.model.parameters()))
     return [name for name, value in learn.model.state_dict().items() if torch.equal(value, was[name])]
 
 
