@@ -62,6 +62,8 @@ def main(argv: list[str]) -> int:
     from app.device import choose_device
     from app.precision import check_asked
 
+    if args.device == "xla":
+        raise UsageError("--device xla: nothing is compared there; app.train measures the run itself, under xla/")
     device, reason = choose_device(args.device)
     report.say(f"device: {device} ({reason})")
     check_asked("bf16" if args.compare == "amp" else args.amp, device)

@@ -100,6 +100,8 @@ def _obstacle(device: torch.device) -> str | None:
         return None if verdict.pays else verdict.why
     if device.type == "cpu":
         return None if cpp_compiler() else "there is no C++ compiler (g++ or clang++)"
+    if device.type == "xla":
+        return "XLA compiles everything itself"
     return f"compiling is not supported on {device.type}"
 
 

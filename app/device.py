@@ -10,13 +10,15 @@ from typing import Any
 from app.errors import UsageError
 
 
-def choose_device(name: str) -> tuple[Any, str]:
+def choose_device(name: str, xla_devices: int | None = None, xla_cache: str | None = None) -> tuple[Any, str]:
     """Return a ``torch.device`` and a sentence that says why.
 
     Parameters
     ----------
     name
         ``auto`` (a CUDA GPU, else Apple's, else the CPU), ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``xla``.
+    xla_devices, xla_cache
+        For ``xla``: how many devices, None for all; and where to keep their graphs.
 
     Raises
     ------
@@ -45,7 +47,9 @@ def choose_device(name: str) -> tuple[Any, str]:
             return device, f"as asked; {_cuda_sentence(device)}"
         raise UsageError(f"--device {name}: {count} CUDA device(s) found; use --device auto or cpu")
     if name == "xla":
-        raise UsageError("--device xla: not supported yet; use --device auto or cpu")
+        from app.xla import start_xla
+
+        return start_xla(xla_devices, xla_cache)
     raise UsageError(f"--device {name}: not found on this machine; use --device auto or cpu")
 
 

@@ -68,6 +68,7 @@ def survey() -> dict[str, Any]:
         )
     if torch.backends.mps.is_available():
         devices.append({"device": "mps", "name": "Apple GPU", "pays": {}})
+    devices += _xla()
     return {
         "versions": {name: known.get(name) for name in PACKAGES},
         "chosen": {"device": str(device), "reason": reason},
@@ -90,6 +91,19 @@ def as_table(found: dict[str, Any]) -> str:
         for ability, verdict in device["pays"].items():
             lines.append(f"  {ability:<10} {'pays' if verdict['pays'] else 'no':<5} {verdict['why']}")
     return "\n".join(lines)
+
+
+def _xla() -> list[dict[str, Any]]:
+    """What ``--device xla`` would take, where torch_xla is installed; the runtime is not started."""
+    from callbacks.xla import XLAError, hardware, runtime
+
+    if not runtime.installed():
+        return []
+    try:
+        name = hardware.describe()
+    except XLAError as error:
+        name = str(error)
+    return [{"device": "xla", "name": name, "pays": {}}]
 
 
 def _plain(verdicts: dict[str, Any]) -> dict[str, dict[str, Any]]:

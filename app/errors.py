@@ -22,6 +22,7 @@ WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception wit
 # What torch says, and what helps; the first that occurs in the message is added to the line.
 REMEDIES = {
     "out of memory": "lower --batch-size or --img-size",
+    "resource_exhausted": "lower --batch-size or --img-size",  # what XLA says
     "bus error": "shared memory is too small for the workers: use --workers 0",
     "killed by signal": "a worker process was killed, for lack of memory perhaps: use --workers 0",
     "exited unexpectedly": "a worker process died: use --workers 0 to see why",

@@ -22,6 +22,7 @@ from app.phases import plan, run
 from app.probing import probe
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
+from app.xla import devices_in_use
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.console import Console
@@ -33,6 +34,8 @@ from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
 from data import Scan
 from models import Spec
+
+STEPS_BETWEEN_READINGS = 10  # of the loss: each waits for the device
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,11 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         "freeze_epochs": recipe.freeze_epochs,
         "batch_size": recipe.batch_size,
         "train_bn": recipe.train_bn,
+        "xla_devices": devices_in_use(settings),
         "lr": recipe.lr[args.opt],
         "wd": recipe.wd[args.opt],
     }
-    always = ("source", "csv", "csv_columns", "arch", "pretrained", "probe", "img_size")
+    always = ("source", "csv", "csv_columns", "arch", "pretrained", "probe", "img_size", "xla_devices")
     settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
     if settings["batch_size"] == "auto":  # on a GPU, `app.speed` finds another one, when there is a model
         settings["batch_size"] = recipe.batch_size
@@ -112,11 +116,12 @@ def fit(
     callbacks.finite.NonFiniteLoss
         The loss became infinite or not a number.
     """
-    best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder)
+    every = settings["log_every"] or (None if settings["device"] == "xla" else STEPS_BETWEEN_READINGS)
+    best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder, every)
     results = ResultsCSV(folder / "results.csv")
     learn.remove_cb(ProgressCallback)  # Console takes its place
     others = list(learn.cbs)
-    learn.add_cbs([EpochTimer(), StopOnNonFinite(), Console(report.tell), results, board, best, interrupt])
+    learn.add_cbs([EpochTimer(), StopOnNonFinite(every), Console(report.tell), results, board, best, interrupt])
     try:
         with learn.no_logging():
             if settings["probe"]:

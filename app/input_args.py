@@ -17,9 +17,10 @@ def add_input(group: Any) -> None:
     add = group.add_argument
     add(
         "--aug",
-        choices=("auto", "crop", "fastai"),
+        choices=("auto", "crop", "fastai", "device"),
         default="auto",
-        help="augmentation: random resized crops, or fastai's aug_transforms (default: by the images' size)",
+        help="augmentation: random resized crops, or fastai's aug_transforms (default: by the images' size); "
+        "or zoom, crop, flip and light on the device",
     )
     add(
         "--aug-mult",

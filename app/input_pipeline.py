@@ -47,7 +47,7 @@ def settle(settings: dict[str, Any], scan: Scan) -> None:
     """Replace what was left open in `settings` by what is done, and say it."""
     from data.augmentation import choose_augmentation, may_flip
 
-    way = choose_augmentation(settings["aug"], scan)
+    way = choose_augmentation(settings["aug"], scan) if settings["aug"] != "device" else "device"
     if way != "pad":  # which is CIFAR-10's alone, and no choice
         settings["aug"] = way
     why = ""
@@ -57,6 +57,7 @@ def settle(settings: dict[str, Any], scan: Scan) -> None:
     if settings["cache"] not in ("auto", "off"):
         settings["cache"] = str(Path(settings["cache"]).resolve())
     names = {"crop": "random resized crops", "fastai": "fastai's aug_transforms", "pad": "padded and cropped"}
+    names["device"] = "on the device, without rotation and warp"
     strength = f"strength {settings['aug_mult']:g}" if settings["aug_mult"] else "off"
     report.say(f"augmentation: {names[way]}, {strength}, {'with' if settings['flip'] else 'without'} flips{why}")
 

@@ -34,12 +34,16 @@ def choose_way(learn: Learner, work: Work, amp: str, memory_format: str) -> tupl
         The precision asked for cannot be trained with on the device.
     """
     check_asked(amp, work.device)
+    if work.device.type == "xla" and memory_format == "channels_last":
+        raise UsageError("--memory-format channels_last: XLA lays out tensors itself; use auto or contiguous")
     if "auto" not in (amp, memory_format):
         return Way(amp, memory_format), "as asked"
     if work.device.type == "cuda":
         return _on_cuda(torch.cuda.get_device_capability(work.device), amp, memory_format)
     if work.device.type == "cpu":
         return _on_cpu(learn, work, amp, memory_format)
+    if work.device.type == "xla":
+        return _on_xla(amp, memory_format)
     return Way(_or(amp, "off"), _or(memory_format, "contiguous")), f"nothing else is tried on {work.device.type}"
 
 
@@ -79,6 +83,14 @@ def _on_cuda(capability: tuple[int, int], amp: str, memory_format: str) -> tuple
     why = verdicts["fp16" if amp == "off" else amp].why
     # Tensor cores read half precision in this layout: contiguous images are transposed at every convolution.
     return Way(amp, _or(memory_format, "contiguous" if amp == "off" else "channels_last")), why
+
+
+def _on_xla(amp: str, memory_format: str) -> tuple[Way, str]:
+    from callbacks.xla import hardware
+
+    pays = hardware.kind() == "TPU"
+    why = "the units of a TPU multiply bf16" if pays else "bf16 pays on TPUs alone"
+    return Way(_or(amp, "bf16" if pays else "off"), _or(memory_format, "contiguous")), why
 
 
 def _on_cpu(learn: Learner, work: Work, amp: str, memory_format: str) -> tuple[Way, str]:

@@ -6,6 +6,7 @@ python -m app.predict model.pkl photos/ --format csv -o predictions.csv
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def build_parser() -> Parser:
     add("--format", choices=("table", "json", "jsonl", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
+    add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
     add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
     return parser
 
@@ -48,12 +50,19 @@ def main(argv: list[str]) -> int:
     if args.output is not None:
         inputs = [Path(args.model), *(source for _, source in sources if isinstance(source, Path))]
         refuse_overwriting("--output", Path(args.output), inputs)
+    from app.xla import predicting
+
+    if args.device == "xla":
+        from app.device import choose_device
+
+        print("device: {} ({})".format(*choose_device("xla")), file=sys.stderr)
     import models
 
     predictor = models.load(Path(args.model), trust=args.trust)
     topk = min(args.topk, len(predictor.classes))
     failures: list[str] = []
-    with output_stream(args.output) as stream:
+    on_device = predicting(predictor) if args.device == "xla" else nullcontext()
+    with on_device, output_stream(args.output) as stream:
         FORMATS[args.format](_records(predictor, sources, topk, args.batch_size, failures), stream, topk)
     if failures:
         print(f"{len(failures)} of {len(sources)} images could not be read", file=sys.stderr)

@@ -12,12 +12,14 @@ from fastai.callback.core import Callback
 from fastai.learner import Learner
 
 from app import report
+from app.augmentation import device_augmentation
 from app.batch_size import probe, set_batch_size
 from app.capabilities import gpu_verdicts
 from app.compiling import check_compile, choose_compile, learn_from
 from app.precision import SHORT, check_asked, choose_way
 from app.tf32 import set_tf32
 from app.trial import Work, step_seconds
+from app.xla import training_callbacks, training_device, write_metrics
 from callbacks.autocast import Autocast
 from callbacks.compile import CompileForward
 from callbacks.memory_format import ChannelsLast
@@ -37,8 +39,9 @@ class Speed:
     """
 
     def __init__(self, learn: Learner, settings: dict[str, Any], *, probe_batch: bool = False):
-        check_asked(settings["amp"], learn.dls.device)
-        check_compile(settings["compile"], learn.dls.device)
+        device = training_device(learn, settings)
+        check_asked(settings["amp"], device)
+        check_compile(settings["compile"], device)
         self._learn, self._settings, self._probe_batch = learn, settings, probe_batch
         self._step, self._compiled, self._timer, self.callbacks = None, None, StepTimer(), []
 
@@ -52,7 +55,7 @@ class Speed:
         report.say(f"precision: {self.way} ({reason})")
         if self._probe_batch:
             self._settle_batch_size(settings)
-        if settings["compile"] != "off":
+        if settings["compile"] != "off" and self._work.device.type != "xla":  # which compiles everything itself
             self._step = self._eager_step(settings["compile"])
         settings["compile"], reason = choose_compile(settings["compile"], learn.model, self._work, self.way, self._step)
         report.say(f"compile: {settings['compile']} ({reason})")
@@ -69,6 +72,8 @@ class Speed:
         for callback in self.callbacks:
             if isinstance(callback, Autocast) and callback.skipped:
                 report.say(f"fp16: {callback.skipped} steps were skipped, their gradients overflowed")
+        if self._settings["xla_metrics"] and self._settings["device"] == "xla":
+            report.say(f"XLA metrics: {write_metrics(self._learn.path)}")
 
     def _settle_batch_size(self, settings: dict[str, Any]) -> None:
         reason = "by architecture: memory is probed on CUDA GPUs alone"
@@ -86,7 +91,7 @@ class Speed:
         return None if short and asked == "auto" else seconds * self._work.batch_size
 
     def _make_callbacks(self, settings: dict[str, Any]) -> list[Callback]:
-        made: list[Callback] = []
+        made: list[Callback] = [*training_callbacks(settings), *device_augmentation(settings)]
         if self.way.amp != "off":
             made.append(Autocast(self.way.amp))
         if self.way.memory_format == "channels_last":

@@ -34,16 +34,18 @@ def main(argv: list[str]) -> int:
     from app.starting import starting_point
 
     report.say_versions()
-    device, reason = choose_device(args.device)
+    device, reason = choose_device(args.device, args.xla_devices, args.xla_cache)
     report.say(f"device: {device} ({reason})")
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)
     spec, start = starting_point(args, scan)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
+    from app.augmentation import loader_augmentation
     from app.dry_run import dry_run
     from app.memory import say_peak_memory
     from app.speed import Speed
+    from app.xla import loader_device
 
     settings = fitting.settle(args, spec, scan)
     report.say_spec(spec, settings)
@@ -54,9 +56,8 @@ def main(argv: list[str]) -> int:
         spec,
         batch_size=settings["batch_size"],
         workers=args.workers,
-        device=device,
-        aug=settings["aug"],
-        aug_mult=args.aug_mult,
+        device=loader_device(device),
+        **loader_augmentation(settings),
         flip=settings["flip"],
         balanced=args.balance == "sampler",
         pixels=pixels,

@@ -10,6 +10,7 @@ from app.argument_types import batch_size, columns, device, learning_rate, posit
 from app.input_args import add_input
 from app.parser import Parser
 from app.speed_args import add_speed
+from app.xla_args import add_xla
 
 IMAGE_SIZES = (8, 4096)  # px; below, no network has anything left to look at, above, no memory suffices
 MOST_WORKERS = 256
@@ -132,10 +133,17 @@ def build_parser() -> Parser:
     add_input(parser.add_argument_group("images"))
 
     add_speed(parser.add_argument_group("speed"))
+    add_xla(parser.add_argument_group("XLA (with --device xla)"))
 
     add = parser.add_argument_group("machine and output").add_argument
     add("--device", default="auto", type=device, metavar="NAME", help="auto, cpu, cuda, cuda:N, mps or xla")
     add("--output", default="runs", metavar="DIR", help="folder of run folders")
+    add(
+        "--log-every",
+        type=positive(int),
+        metavar="N",
+        help="steps between two losses that are read (default: 10; on xla, all when an epoch ends)",
+    )
     add("--name", help="added to the run folder's name")
     add("--export", default="model.pkl", metavar="FILE", help="where the finished model goes")
     add("--dry-run", action="store_true", help="audit, shapes, memory and a picture of a batch; no training")

@@ -14,6 +14,7 @@ import torch
 from fastai.learner import Learner
 from torch import nn
 
+from app.xla import training_device
 from callbacks.autocast import DTYPES
 from callbacks.timing import synchronize
 
@@ -63,7 +64,7 @@ class Work:
             images=len(learn.dls.train) * settings["batch_size"] * (frozen + unfrozen),
             phases=1 + bool(frozen),
             frozen=frozen > unfrozen,
-            device=learn.dls.device,
+            device=training_device(learn, settings),
         )
 
     @property

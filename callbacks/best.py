@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from callbacks.host import to_host
 from callbacks.timing import RowCallback
 
 
@@ -27,9 +28,8 @@ class KeepBest(RowCallback):
     def on_row(self, row: dict[str, Any]) -> None:
         if self.row is None or self._rank(row) > self._rank(self.row):
             self.row = row
-            self._weights = {
-                name: tensor.detach().to("cpu", copy=True) for name, tensor in self.learn.model.state_dict().items()
-            }
+            state = self.learn.model.state_dict()
+            self._weights = dict(zip(state, to_host(list(state.values()))))
 
     def restore(self) -> None:
         """Put the best epoch's weights back; without a finished epoch, leave the model as it is."""

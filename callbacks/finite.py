@@ -20,15 +20,23 @@ class StopOnNonFinite(Callback):
     The validation loss is looked at too: the last step of an epoch shows nowhere else.
 
     Needs `callbacks.timing.EpochTimer` on the same Learner, for the number of the epoch.
+
+    Parameters
+    ----------
+    every
+        Steps between two looks; None looks only when an epoch ends.
     """
 
     order, run_valid = 56, False  # after EpochTimer (55) has made the row, before anything keeps it (60)
+
+    def __init__(self, every: int | None = STEPS_BETWEEN_CHECKS):
+        self.every = every
 
     def before_fit(self):
         self.run = not hasattr(self.learn, "lr_finder")  # the finder goes on until the loss explodes
 
     def after_batch(self):
-        if self.train_iter % STEPS_BETWEEN_CHECKS == 0:
+        if self.every and self.train_iter % self.every == 0:
             self._check("training", self.learn.smooth_loss.item())
 
     def after_train(self):

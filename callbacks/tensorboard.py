@@ -3,7 +3,8 @@
     learn.fine_tune(3, cbs=[EpochTimer(), TensorBoard("runs/today")])
     # tensorboard --logdir runs
 
-Tags that end in ``_epoch`` or stand under ``valid/`` count epochs; ``train/loss`` counts steps.
+Tags that end in ``_epoch`` or stand under ``valid/`` count epochs; ``train/loss`` counts steps. What other callbacks
+add to the row under a name with a slash is written under it.
 """
 
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as summaries
 
+from callbacks.host import to_host
 from callbacks.timing import RowCallback
 
 STEPS_BETWEEN_LOSSES = 10  # reading a loss waits for the device
@@ -27,33 +29,51 @@ EPOCH_TAGS = {
 
 
 class TensorBoard(RowCallback):
-    """Needs `callbacks.timing.EpochTimer` on the same Learner. `close` writes what is buffered."""
+    """Needs `callbacks.timing.EpochTimer` on the same Learner. `close` writes what is buffered.
+
+    Parameters
+    ----------
+    every
+        Steps between two losses that are written; with None they are the usual number, and read together when
+        the epoch ends.
+    """
 
     run_valid = False
 
-    def __init__(self, folder: str | Path):
-        self.writer = SummaryWriter(str(folder))
+    def __init__(self, folder: str | Path, every: int | None = STEPS_BETWEEN_LOSSES):
+        self.writer, self._every = SummaryWriter(str(folder)), every
+        self._losses, self._points = [], []
 
     def before_fit(self):
         self.run = not hasattr(self.learn, "lr_finder")
 
     def after_batch(self):
-        if self.learn.epoch_timer.run_step % STEPS_BETWEEN_LOSSES == 0:
-            self._write_step()
+        if self.learn.epoch_timer.run_step % (self._every or STEPS_BETWEEN_LOSSES) == 0:
+            self._note_step()
+            if self._every:
+                self._write_steps()
 
     def after_train(self):  # an epoch of a small data set may have fewer steps than that
-        if self.learn.epoch_timer.run_step % STEPS_BETWEEN_LOSSES:
-            self._write_step()
+        if self.learn.epoch_timer.run_step % (self._every or STEPS_BETWEEN_LOSSES):
+            self._note_step()
+        self._write_steps()
 
-    def _write_step(self) -> None:
-        step = self.learn.epoch_timer.run_step
-        self.writer.add_scalar("train/loss", self.learn.smooth_loss.item(), step)
-        self.writer.add_scalar("train/lr", self.opt.hypers[-1]["lr"], step)
+    def _note_step(self) -> None:
+        self._losses.append(self.learn.smooth_loss)
+        self._points.append((self.learn.epoch_timer.run_step, self.opt.hypers[-1]["lr"]))
+
+    def _write_steps(self) -> None:
+        for loss, (step, rate) in zip(to_host(self._losses), self._points):
+            self.writer.add_scalar("train/loss", loss.item(), step)
+            self.writer.add_scalar("train/lr", rate, step)
+        self._losses, self._points = [], []
 
     def on_row(self, row: dict[str, Any]) -> None:
         for column, tag in EPOCH_TAGS.items():
             if column in row:
                 self.writer.add_scalar(tag, row[column], row["epoch"])
+        for column in (column for column in row if "/" in column):
+            self.writer.add_scalar(column, row[column], row["epoch"])
         self.writer.add_scalar("time/warmup_epoch", float(row["warmup"]), row["epoch"])
 
     def hparams(self, hparams: dict[str, Any], metrics: dict[str, float]) -> None:

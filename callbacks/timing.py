@@ -9,16 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from fastai.callback.core import Callback
 
-
-def synchronize(device: torch.device) -> None:
-    """Wait until `device` has done what was asked of it: work is queued, a clock read before lies."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
+from callbacks.host import synchronize
 
 
 class WaitedFor:

@@ -5,7 +5,7 @@ predictor.probabilities([image, ...])       # (N, classes)
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -33,7 +33,7 @@ class Predictor:
         self.network, self.preparation, self.facts = network.eval(), preparation, dict(facts)
         self.classes = [str(name) for name in facts["classes"]]
         self.image_size = min(preparation.size) if preparation.size else None
-        self._forward, self._many = self.network, False
+        self._forward, self._many, self._given = self.network, False, False
         self._mean, self._std = (torch.tensor(v).view(1, -1, 1, 1) for v in (preparation.mean, preparation.std))
 
     def prepare(self, image: Image.Image) -> Image.Image:
@@ -46,8 +46,12 @@ class Predictor:
         Where there are many, the quickest way to run the network is looked for on the first batch. It may be
         bfloat16, whose probabilities differ by a hundredth on average (`models.fast_forward`).
         """
-        self._many = count >= MANY
+        self._many = count >= MANY and not self._given
         return batch_that_fits(self.preparation.size)
+
+    def run_by(self, forward: Callable[[Tensor], Tensor]) -> None:
+        """Have `forward` compute the logits of batches, from the CPU to the CPU, in the place of the network."""
+        self._forward, self._given = forward, True
 
     def normalised(self, images: Sequence[Image.Image]) -> Tensor:
         """What the network gets, float32 (N, 3, height, width): the values of fastai's validation."""

@@ -34,6 +34,11 @@ def test_packages_do_not_meet(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
 
 
+def test_torch_xla_has_one_place():
+    users = {path.relative_to(PROJECT).parent for path in SOURCES if "torch_xla" in imports(path)}
+    assert users == {Path("callbacks/xla")}
+
+
 def test_every_file_is_in_the_picture():
     picture = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:\w+/)*(\w+\.py)`", picture))
@@ -48,7 +53,8 @@ def test_what_is_imported_is_required():
 
     setup = configparser.ConfigParser()
     setup.read(PROJECT / "setup.cfg")
-    required = setup["options"]["install_requires"] + setup["options.extras_require"]["test"]
+    extras = setup["options.extras_require"]
+    required = setup["options"]["install_requires"] + extras["test"] + extras["xla"]
     names = {re.split(r"[<>=; \[]", line)[0].replace("-", "_") for line in required.split("\n") if line}
     distribution = {"PIL": "pillow", "yaml": "pyyaml", "sklearn": "scikit_learn"}
     third_party = {name for path in SOURCES for name in imports(path)} - set(PACKAGES) - sys.stdlib_module_names

@@ -34,7 +34,6 @@ def test_auto_falls_back_to_the_cpu_and_says_why():
     [
         ("cuda", "--device cuda: 0 CUDA device(s) found; use --device auto or cpu"),
         ("cuda:3", "--device cuda:3: 0 CUDA device(s) found; use --device auto or cpu"),
-        ("xla", "--device xla: not supported yet; use --device auto or cpu"),
         ("mps", "--device mps: not found on this machine; use --device auto or cpu"),
     ],
 )

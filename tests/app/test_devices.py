@@ -4,6 +4,9 @@ python -m pytest tests/app/test_devices.py
 """
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -29,6 +32,15 @@ def test_table_has_a_line_each(call):
     assert (result.code, result.err) == (0, "")
     assert f"\n--device auto takes {'cuda' if torch.cuda.is_available() else 'cpu'}: " in result.out
     assert sum(line.startswith("  bf16 ") for line in result.out.splitlines()) >= 1
+
+
+def test_xla_is_what_it_is():
+    pytest.importorskip("torch_xla")
+    script = "from app import devices; devices.main([])"
+    environment = os.environ | {"PJRT_DEVICE": "CPU"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "xla          XLA on CPU, no TPU found"
 
 
 def test_a_gpu_in_the_table():

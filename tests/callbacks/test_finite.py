@@ -55,3 +55,11 @@ def test_a_long_epoch_is_not_waited_for(make_learner):
     with pytest.raises(NonFiniteLoss):
         learn.fit(1)
     assert learn.epoch_timer.run_step == 10
+
+
+def test_it_can_look_at_the_end_of_an_epoch_alone(make_learner):
+    learn = make_learner(cbs=[EpochTimer(), Spoil(2), StopOnNonFinite(every=None)])
+    learn.dls.train.bs = 2
+    with pytest.raises(NonFiniteLoss, match="the training loss became nan in epoch 1"):
+        learn.fit(1)
+    assert learn.epoch_timer.run_step == 12

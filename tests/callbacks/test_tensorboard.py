@@ -7,7 +7,36 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from callbacks.tensorboard import EPOCH_TAGS, TensorBoard
-from callbacks.timing import EpochTimer
+from callbacks.timing import EpochTimer, RowCallback
+
+
+@pytest.mark.parametrize(("every", "steps"), [(10, [10, 12]), (None, [10, 12]), (5, [5, 10, 12])])
+def test_losses_every_so_many_steps_or_all_at_the_end(make_learner, tmp_path, every, steps):
+    board = TensorBoard(tmp_path, every)
+    learn = make_learner(cbs=[EpochTimer(), board])
+    learn.dls.train.bs = 2  # 12 steps
+    learn.fit(1)
+    board.close()
+    losses = EventAccumulator(str(tmp_path)).Reload().Scalars("train/loss")
+    recorded = learn.recorder.losses
+    assert [(loss.step, loss.value) for loss in losses] == [
+        (step, pytest.approx(float(recorded[step - 1]))) for step in steps
+    ]
+
+
+class AddToRow(RowCallback):
+    order = 57
+
+    def on_row(self, row):
+        row["chip/degrees"] = 40.0 + row["epoch"]
+
+
+def test_what_others_add_to_the_row_under_a_name_with_a_slash(make_learner, tmp_path):
+    board = TensorBoard(tmp_path)
+    make_learner(cbs=[EpochTimer(), AddToRow(), board]).fit(2)
+    board.close()
+    degrees = EventAccumulator(str(tmp_path)).Reload().Scalars("chip/degrees")
+    assert [(event.step, event.value) for event in degrees] == [(1, 41.0), (2, 42.0)]
 
 
 def test_epoch_tags_count_epochs_and_step_tags_steps(make_learner, tmp_path):

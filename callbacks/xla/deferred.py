@@ -1,0 +1,130 @@
+"""Losses and metrics stay on the device while an epoch runs; they come over at its end, together.
+
+deferred = Deferred(learn)
+deferred.put_on()
+"""
+
+from typing import Any
+
+import torch
+from fastai.callback.core import GatherPredsCallback
+from fastai.callback.progress import ProgressCallback
+from fastai.learner import AvgSmoothLoss, Learner, Recorder
+from fastcore.foundation import L
+
+from callbacks.host import to_host
+
+
+class DeviceSmoothLoss(AvgSmoothLoss):
+    """fastai's smoothed loss, on the device of the loss.
+
+    The correction for the start is a tensor too: as a number, ``1 - beta ** count`` becomes 1.0, which XLA would
+    compile anew for.
+    """
+
+    def reset(self) -> None:
+        self.count, self.val, self._weight, self._fetched = 0, None, None, None
+
+    def accumulate(self, learn: Learner) -> None:
+        loss = learn.loss.detach().mean().float()
+        if self.val is None:
+            self.val, self._weight = torch.zeros_like(loss), torch.zeros_like(loss)
+        self.count, self._fetched = self.count + 1, None
+        self.val = torch.lerp(loss, self.val, self.beta)
+        self._weight = torch.lerp(torch.ones_like(loss), self._weight, self.beta)
+
+    @property
+    def value(self) -> torch.Tensor:
+        return self._fetched if self._fetched is not None else self.val / self._weight
+
+
+class Deferred:
+    """Replaces the parts of a Learner's Recorder and progress bar that read a loss at every batch.
+
+    Parameters
+    ----------
+    every
+        Steps between readings for the progress bar; None reads nothing for it.
+    """
+
+    def __init__(self, learn: Learner, every: int | None = None):
+        self._learn, self._every = learn, every
+        self._recorders = [callback for callback in learn.cbs if isinstance(callback, Recorder)]
+        self._bars = [callback for callback in learn.cbs if isinstance(callback, ProgressCallback)]
+        self._smooth: list[AvgSmoothLoss] = []
+
+    def put_on(self) -> None:
+        for recorder in self._recorders:
+            self._smooth.append(recorder.smooth_loss)
+            smooth = DeviceSmoothLoss(recorder.smooth_loss.beta)
+            smooth.reset()
+            vars(recorder)["smooth_loss"] = smooth  # past fastai's warning that the Learner has one of that name
+        for bar in self._bars:
+            vars(bar)["after_batch"] = lambda bar=bar: self._show(bar)
+
+    def take_off(self) -> None:
+        """Put back what was there, with the numbers so far."""
+        self.fetch()
+        for recorder, smooth in zip(self._recorders, self._smooth):
+            smooth.count = recorder.smooth_loss.count
+            if smooth.count:
+                smooth.val = recorder.smooth_loss.value * (1 - smooth.beta**smooth.count)
+            vars(recorder)["smooth_loss"] = smooth
+        for bar in self._bars:
+            vars(bar).pop("after_batch", None)
+        self._smooth = []
+
+    def fetch(self) -> None:
+        """Bring over, in one transfer, what was recorded, measured and gathered on the device so far."""
+        values: list[torch.Tensor] = []
+        for holder in self._holders():
+            for value in vars(holder).values():
+                _collect(value, values)
+        seen = vars(self._learn).get("smooth_loss")
+        _collect(seen, values)
+        if not values:
+            return
+        fetched = dict(zip(map(id, values), to_host(values)))
+        for holder in self._holders():
+            state = vars(holder)
+            if isinstance(holder, DeviceSmoothLoss):  # which goes on on the device
+                state["_fetched"] = (
+                    (fetched[id(state["val"])] / fetched[id(state["_weight"])]) if holder.count else None
+                )
+                continue
+            for name, value in state.items():
+                if _collect(value, []):
+                    state[name] = _replace(value, fetched)
+        if isinstance(seen, torch.Tensor):
+            self._learn.smooth_loss = fetched.get(id(seen), seen)
+
+    def _holders(self) -> list[Any]:
+        learn = self._learn
+        gathered = [callback for callback in learn.cbs if isinstance(callback, GatherPredsCallback)]
+        smoothed = [recorder.smooth_loss for recorder in self._recorders]
+        averages = [recorder.loss for recorder in self._recorders]
+        return [*self._recorders, *smoothed, *averages, *learn.metrics, *gathered]
+
+    def _show(self, bar: ProgressCallback) -> None:
+        done = bar.iter + 1
+        bar.pbar.update(done)
+        if self._every and done % self._every == 0 and hasattr(bar, "smooth_loss"):
+            bar.pbar.comment = f"{bar.smooth_loss.item():.4f}"
+
+
+def _collect(value: Any, found: list[torch.Tensor]) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        if value.device.type == "xla":
+            found.append(value)
+    elif isinstance(value, (list, tuple, L)):
+        for part in value:
+            _collect(part, found)
+    return found
+
+
+def _replace(value: Any, fetched: dict[int, torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return fetched.get(id(value), value)
+    if isinstance(value, (list, tuple, L)):
+        return type(value)(_replace(part, fetched) for part in value)
+    return value
