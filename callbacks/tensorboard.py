@@ -6,6 +6,7 @@
 Tags that end in ``_epoch`` or stand under ``valid/`` count epochs; ``train/loss`` counts steps.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ EPOCH_TAGS = {
     "train_loss": "train/loss_epoch",
     "valid_loss": "valid/loss",
     "accuracy": "valid/accuracy",
+    "f1": "valid/f1",
 }
 
 
@@ -32,7 +34,7 @@ class TensorBoard(RowCallback):
     run_valid = False
 
     def __init__(self, folder: str | Path):
-        self.writer = SummaryWriter(str(folder))
+        self._folder, self.writer = Path(folder), SummaryWriter(str(folder))
 
     def before_fit(self):
         self.run = not hasattr(self.learn, "lr_finder")
@@ -62,6 +64,24 @@ class TensorBoard(RowCallback):
             self.writer.file_writer.add_summary(summary)
         for name, value in metrics.items():
             self.writer.add_scalar(name, value)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps: the event files, each with its size in bytes."""
+        self.writer.flush()
+        return {"files": {file.name: file.stat().st_size for file in self._files()}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Cut off what was written after `state_dict` was taken: it is going to come again, at the same steps."""
+        self.writer.close()
+        for file in self._files():
+            if file.name in state["files"]:
+                os.truncate(file, min(file.stat().st_size, state["files"][file.name]))
+            else:
+                file.unlink()
+        self.writer = SummaryWriter(str(self._folder))
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("events.out.tfevents.*"))
 
     def close(self) -> None:
         """Flush and close the event file; safe to call twice."""
