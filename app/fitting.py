@@ -18,7 +18,7 @@ from fastai.learner import Learner
 
 from app import report
 from app.errors import UsageError
-from app.phases import left, plan, run
+from app.phases import run_phases
 from app.probing import probe
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
@@ -26,7 +26,6 @@ from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
 from callbacks.console import Console
-from callbacks.early_stopping import EarlyStopping
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
 from callbacks.fixed_norm import FixedBatchNorm
 from callbacks.interrupt import Interruptible
@@ -176,7 +175,7 @@ def _train(
         learn.checkpoint.resume(state)
         report.say(f"resumed after epoch {learn.epoch_timer.run_epoch}")
     with interrupt.caught():
-        _run_phases(learn, settings, folder)
+        run_phases(learn, settings, folder)
 
 
 def _checkpoint(learn: Learner, settings: dict[str, Any], folder: Path) -> Checkpoint:
@@ -185,19 +184,3 @@ def _checkpoint(learn: Learner, settings: dict[str, Any], folder: Path) -> Check
     return Checkpoint(
         folder / "checkpoints", settings["checkpoint_every"], lambda: {"args": settings, "classes": classes}
     )
-
-
-def _run_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
-    """Run what is left of the phases, until they get no better."""
-    patience = EarlyStopping(settings["patience"]) if settings["patience"] else None
-    learn.add_cbs(patience)
-    try:
-        for phase in left(plan(settings), learn.epoch_timer.rows):
-            if patience is not None and patience.stopped:
-                break
-            run(learn, phase, settings, folder)
-        if patience is not None and patience.stopped:
-            best = learn.keep_best.row["epoch"]
-            report.say(f"stopped early: no epoch since {best} was better (--patience {patience.patience})")
-    finally:
-        learn.remove_cbs(patience)

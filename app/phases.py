@@ -15,6 +15,7 @@ from app import report
 from app.batch_size import is_out_of_memory, set_batch_size
 from app.settings import dump
 from callbacks.accumulate import Accumulate
+from callbacks.early_stopping import EarlyStopping
 
 SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
@@ -59,6 +60,22 @@ def left(phases: list[Phase], rows: list[dict[str, Any]]) -> list[Phase]:
     names = [phase.name for phase in phases]
     last = rows[-1]["phase"] if rows else None
     return phases[names.index(last) :] if last in names else phases
+
+
+def run_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
+    """Run what is left of the phases, until they get no better."""
+    patience = EarlyStopping(settings["patience"]) if settings["patience"] else None
+    learn.add_cbs(patience)
+    try:
+        for phase in left(plan(settings), learn.epoch_timer.rows):
+            if patience is not None and patience.stopped:
+                break
+            run(learn, phase, settings, folder)
+        if patience is not None and patience.stopped:
+            best = learn.keep_best.row["epoch"]
+            report.say(f"stopped early: no epoch since {best} was better (--patience {patience.patience})")
+    finally:
+        learn.remove_cbs(patience)
 
 
 def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) -> None:

@@ -28,7 +28,7 @@ def small(classes):
 SMALL = ("colours", "--arch", "net:small", "--img-size", 32, "--batch-size", 8, "--epochs", 4)
 FINE_TUNING = ("colours", "--arch", "tf_efficientnet_lite0", "--img-size", 32, "--batch-size", 12)
 FINE_TUNING += ("--freeze-epochs", 1, "--epochs", 3)
-VARYING = ("train_seconds", "valid_seconds", "images_per_second", "warmup")
+VARYING = ("train_seconds", "valid_seconds", "images_per_second", "data_wait", "warmup")
 ROOM = 4000  # bytes: enough for the settings, not for a checkpoint or a model
 
 
@@ -188,7 +188,7 @@ def test_sigterm_ends_the_batch_and_saves(runs, place):
     best = trained.checkpoint()["callbacks"]["keep_best"]["row"]["epoch"]
     assert run.code == 143
     assert run.said.splitlines()[-2:] == [
-        f"interrupted: the best epoch so far ({best}) is in {trained.name}/model.pkl",
+        f"interrupted: the best so far (epoch {best}) is in {trained.name}/model.pkl",
         f"to go on: python -m app.train --resume {trained.name}",
     ]
     assert load(trained.folder / "model.pkl").classes == ["blue", "red"]

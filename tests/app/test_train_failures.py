@@ -201,7 +201,7 @@ def test_ctrl_c_ends_the_batch_and_keeps_what_was_learned(here, colours):
     assert "Traceback" not in err
     (folder,) = (here / "runs").iterdir()
     said, resume = err.splitlines()[-2:]
-    assert said.startswith("interrupted: the best epoch so far (")
+    assert said.startswith("interrupted: the best so far (epoch ")
     assert said.endswith(f") is in runs/{folder.name}/model.pkl")
     assert resume == f"to go on: python -m app.train --resume runs/{folder.name}"
     assert load(folder / "model.pkl").classes == ["blue", "red"]
@@ -260,7 +260,7 @@ def test_a_run_that_fails_after_an_epoch_keeps_its_best_in_the_run_folder(train,
     monkeypatch.setattr(ResultsCSV, "on_row", fail_at_the_second)
     result, folder = train(colours_once, "--epochs", "3")
     assert result.code == 1
-    assert f"the best epoch so far (1) is in {folder.relative_to(here) / 'model.pkl'}" in result.err
+    assert f"the best so far (epoch 1) is in {folder.relative_to(here) / 'model.pkl'}" in result.err
     assert load(folder / "model.pkl").classes == ["blue", "red"]
     assert not (here / "model.pkl").exists()
 
@@ -365,7 +365,7 @@ def test_a_data_set_that_vanishes(train, here, colours, monkeypatch, workers):
     result, folder = train(colours, "--epochs", 2, "--workers", workers)
     assert result.code == 2
     assert result.err.splitlines()[-3:-1] == [
-        f"the best epoch so far (1) is in {folder.relative_to(here)}/model.pkl",
+        f"the best so far (epoch 1) is in {folder.relative_to(here)}/model.pkl",
         f"to go on: python -m app.train --resume {folder.relative_to(here)}",
     ]
     assert last_line(result).startswith(f"error: {colours}/train/")

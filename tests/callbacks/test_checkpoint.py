@@ -18,7 +18,7 @@ from callbacks.checkpoint import BEST, LAST, Checkpoint, CheckpointError, read_c
 from callbacks.timing import EpochTimer
 
 FROZEN, UNFROZEN = 2, 3  # epochs
-VARYING = ("train_seconds", "valid_seconds", "images_per_second", "warmup")
+VARYING = ("train_seconds", "valid_seconds", "images_per_second", "data_wait", "warmup")
 
 
 class Snapshots(Callback):
