@@ -36,6 +36,10 @@ class UsageError(ValueError):
     """The command cannot be carried out as given; the message names the flag or file and the way out."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, and not as SystemExit, which those who run a user's code have to catch."""
+
+
 def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
     """Call ``main(argv)`` and turn what it raises into one line on standard error and an exit code.
 
@@ -75,7 +79,7 @@ def _terminable() -> Iterator[None]:
     """Let SIGTERM end the command as Ctrl-C does, with everything put in order; by default it does so at once."""
 
     def end(signum: int, frame: object) -> None:
-        raise SystemExit(signalled(signum))
+        raise Terminated
 
     here = threading.current_thread() is threading.main_thread()  # signals come there alone
     if not here or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
@@ -91,10 +95,11 @@ def _terminable() -> Iterator[None]:
 def _call(main: Callable[[list[str]], int], argv: list[str]) -> int:
     try:
         return main(argv)
-    except SystemExit as done:  # argparse's after --help, or SIGTERM's
-        if done.code == signalled(signal.SIGTERM):
-            print("terminated", file=sys.stderr)
+    except SystemExit as done:  # argparse's, after --help
         return done.code
+    except Terminated:
+        print("terminated", file=sys.stderr)
+        return signalled(signal.SIGTERM)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -17,7 +17,7 @@ from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 
 from app import report
-from app.errors import UsageError
+from app.errors import Terminated, UsageError
 from app.phases import run_phases
 from app.probing import probe
 from app.rate_finder import find_rate
@@ -165,11 +165,11 @@ def _train(
         if settings["lr"] == "find":
             settings["lr"] = find_rate(learn, folder)
         dump(folder / "args.yaml", settings)
-    except (KeyboardInterrupt, SystemExit) as stop:
+    except KeyboardInterrupt as stop:
         if learn.keep_best.row is None:
             raise
         # The probe is kept.
-        interrupt.requested = signal.SIGINT if isinstance(stop, KeyboardInterrupt) else signal.SIGTERM
+        interrupt.requested = signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT
         return
     if state is not None:  # now that all callbacks are there that have something of it
         learn.checkpoint.resume(state)

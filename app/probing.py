@@ -17,7 +17,7 @@ from fastai.data.core import TfmdDL
 from fastai.learner import Learner
 
 from app import report
-from app.errors import signalled
+from app.errors import Terminated
 from app.precision import inference_dtype
 from app.progress import progress_bar
 from callbacks.timing import WaitedFor, synchronize
@@ -76,17 +76,13 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
     )
 
 
-def _stop(number: int) -> BaseException:
-    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(signalled(number))
-
-
 def _batches(learn: Learner, dataset: Any, settings: dict[str, Any]) -> Iterator[tuple]:
     """The images of `dataset` as validation sees them, in order, until Ctrl-C."""
     loader: TfmdDL = learn.dls.test_dl(dataset.items, with_labels=True, bs=settings["batch_size"])
     with progress_bar("batches") as progress:
         for done, batch in enumerate(loader, start=1):
             if learn.interruptible.requested:
-                raise _stop(learn.interruptible.requested)
+                raise Terminated if learn.interruptible.requested == signal.SIGTERM else KeyboardInterrupt
             yield batch
             if progress is not None:
                 progress(done, len(loader))

@@ -323,7 +323,7 @@ def test_a_loss_that_is_no_number_after_good_epochs(train, here, colours_once, m
     assert not (here / "model.pkl").exists()
     state = read_checkpoint(folder / "checkpoints" / "last.pth")
     assert len(state["callbacks"]["epoch_timer"]["rows"]) == 2
-    kept = [*state["model"].values(), *load(folder / "model.pkl").learn.model.parameters()]
+    kept = [*state["model"].values(), *load(folder / "model.pkl").network.parameters()]
     assert all(tensor.isfinite().all() for tensor in kept)
 
 
