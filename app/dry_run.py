@@ -11,6 +11,8 @@ import matplotlib
 import torch
 from fastai.learner import Learner
 
+from app.outputs import written
+
 SHOWN_IMAGES = 9
 BYTES_PER_FLOAT = 4
 # The weights, their gradients, and what the optimizer keeps of each: Adam two averages, SGD one.
@@ -45,7 +47,8 @@ def draw_batch(learn: Learner, path: Path) -> Path:
         learn.dls.train.show_batch(max_n=SHOWN_IMAGES)
         for axes in pyplot.gcf().axes:  # a folder's name may hold bytes that are no text
             axes.set_title(axes.get_title().encode("utf-8", "replace").decode("utf-8"))
-        pyplot.savefig(path)
+        with written(path) as partial:
+            pyplot.savefig(partial, format="png")
         pyplot.close("all")
     return path
 

@@ -3,14 +3,17 @@
     if __name__ == "__main__":
         sys.exit(run(main))
 
-2: the command line, a path or the data; 1: a failure while running; 130: Ctrl-C.
+2: the command line, a path or the data; 1: a failure while running; 130: Ctrl-C; 143: SIGTERM.
 """
 
 import errno
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 # What the user can mend, by name: to import data or models for their classes takes longer than Ctrl-C may wait.
@@ -23,15 +26,19 @@ WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception wit
 REMEDIES = {
     "out of memory": "lower --batch-size or --img-size",
     "resource_exhausted": "lower --batch-size or --img-size",  # what XLA says
-    "bus error": "shared memory is too small for the workers: use --workers 0",
-    "killed by signal": "a worker process was killed, for lack of memory perhaps: use --workers 0",
-    "exited unexpectedly": "a worker process died: use --workers 0 to see why",
+    "bus error": "shared memory, /dev/shm, is too small for the workers: use --workers 0, or enlarge it",
+    "killed by signal": "a worker process was killed, for lack of memory or of /dev/shm perhaps: use --workers 0",
+    "exited unexpectedly": "a worker process died, for lack of /dev/shm perhaps: use --workers 0 to see why",
     "no space left": "free some disk space",
 }
 
 
 class UsageError(ValueError):
     """The command cannot be carried out as given; the message names the flag or file and the way out."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, and not as SystemExit, which those who run a user's code have to catch."""
 
 
 def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
@@ -48,7 +55,8 @@ def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
         for category in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     try:
-        code = _call(main, argv)
+        with _terminable():
+            code = _call(main, argv)
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         code = FAILURE
     for stream in (sys.stdout, sys.stderr):
@@ -62,11 +70,37 @@ def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
     return code
 
 
+def signalled(number: int) -> int:
+    """The exit code that says which signal ended a command, as a shell has it."""
+    return 128 + number
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, with everything put in order; by default it does so at once."""
+
+    def end(signum: int, frame: object) -> None:
+        raise Terminated
+
+    here = threading.current_thread() is threading.main_thread()  # signals come there alone
+    if not here or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _call(main: Callable[[list[str]], int], argv: list[str]) -> int:
     try:
         return main(argv)
     except SystemExit as done:  # argparse's, after --help
         return done.code
+    except Terminated:
+        print("terminated", file=sys.stderr)
+        return signalled(signal.SIGTERM)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

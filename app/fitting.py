@@ -4,6 +4,7 @@ settings = settle(args, spec, scan)
 outcome = fit(learn, settings, folder)
 """
 
+import signal
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,17 +15,17 @@ from typing import Any
 from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
-from fastai.torch_core import set_seed
 
 from app import report
-from app.errors import UsageError
-from app.phases import plan, run
+from app.errors import Terminated, UsageError
+from app.phases import run_phases
 from app.probing import probe
 from app.rate_finder import find_rate
 from app.settings import NOT_SETTINGS, dump
 from app.xla import devices_in_use
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
+from callbacks.checkpoint import Checkpoint
 from callbacks.console import Console
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
 from callbacks.fixed_norm import FixedBatchNorm
@@ -40,10 +41,16 @@ STEPS_BETWEEN_READINGS = 10  # of the loss: each waits for the device
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a fit ended: the best epoch's row, or None before the first; and whether it was interrupted."""
+    """How a fit ended."""
 
     best: dict[str, Any] | None
-    interrupted: bool
+    """The best epoch's row; None before the first has ended."""
+
+    steps: int
+    """Batches that were trained on."""
+
+    interrupted: int
+    """The number of the signal that ended it, or 0."""
 
 
 def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
@@ -90,26 +97,24 @@ def _absolute(path: str | None) -> str | None:
     return None if path is None else str(Path(path).resolve())
 
 
-def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy and torch, and take deterministic cuDNN kernels."""
-    set_seed(seed % 2**32, reproducible=True)
-
-
 def fit(
     learn: Learner,
     settings: dict[str, Any],
     folder: Path,
     prepare: Callable[[], Sequence[Callback]] = tuple,
     save: Callable[[], None] = lambda: None,
+    state: dict[str, Any] | None = None,
 ) -> Outcome:
     """Train in place, with a linear probe first where `settings` says so; end with the weights of the best epoch.
+
+    When it fails after the probe or an epoch, `save` is called on those weights.
 
     Parameters
     ----------
     prepare
         Called when there are epochs to come, after the probe; the callbacks it returns are added to our own.
-    save
-        Called on the best weights when the training fails after an epoch, for another reason than its loss.
+    state
+        A checkpoint of this run, to go on from.
 
     Raises
     ------
@@ -117,37 +122,48 @@ def fit(
         The loss became infinite or not a number.
     """
     every = settings["log_every"] or (None if settings["device"] == "xla" else STEPS_BETWEEN_READINGS)
-    best, interrupt, board = KeepBest(), Interruptible(), TensorBoard(folder, every)
-    results = ResultsCSV(folder / "results.csv")
+    timer, best, interrupt, board = (
+        EpochTimer(),
+        KeepBest(settings["monitor"]),
+        Interruptible(),
+        TensorBoard(folder, every),
+    )
+    results, checkpoint = ResultsCSV(folder / "results.csv"), _checkpoint(learn, settings, folder)
     learn.remove_cb(ProgressCallback)  # Console takes its place
     others = list(learn.cbs)
-    learn.add_cbs([EpochTimer(), StopOnNonFinite(every), Console(report.tell), results, board, best, interrupt])
+    learn.add_cbs([timer, StopOnNonFinite(every), Console(report.tell), results, board, best, checkpoint, interrupt])
     try:
         with learn.no_logging():
-            if settings["probe"]:
+            if settings["probe"] and state is None:
                 with interrupt.caught():
                     probe(learn, settings)
             if settings["epochs"] + settings["freeze_epochs"] and not interrupt.requested:
-                _train(learn, settings, folder, prepare)
+                _train(learn, settings, folder, prepare, state)
             best.restore()
         if best.row is not None:
             report.say_kept(best.row, learn.epoch_timer.rows)
-    except NonFiniteLoss:
-        raise
-    except Exception:
+    except Exception as error:
         if best.row is not None:
             best.restore()
             with suppress(Exception):  # what ended the training may end this too, and is what has to be said
                 save()
-                report.say(f"the best epoch so far is in {folder / 'model.pkl'}")
+                report.say_best(folder, best.row)
+        if checkpoint.written and not isinstance(error, NonFiniteLoss):  # which would come again
+            report.say_resume(folder)
         raise
     finally:
         board.close()
         learn.remove_cbs([callback for callback in learn.cbs if callback not in others])
-    return Outcome(best.row, interrupt.requested)
+    return Outcome(best.row, timer.run_step, interrupt.requested)
 
 
-def _train(learn: Learner, settings: dict[str, Any], folder: Path, prepare: Callable[[], Sequence[Callback]]) -> None:
+def _train(
+    learn: Learner,
+    settings: dict[str, Any],
+    folder: Path,
+    prepare: Callable[[], Sequence[Callback]],
+    state: dict[str, Any] | None,
+) -> None:
     """Settle what is left, and run the phases; Ctrl-C before the first of them ends what was begun at once."""
     interrupt = learn.interruptible
     try:
@@ -159,11 +175,22 @@ def _train(learn: Learner, settings: dict[str, Any], folder: Path, prepare: Call
         if settings["lr"] == "find":
             settings["lr"] = find_rate(learn, folder)
         dump(folder / "args.yaml", settings)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if learn.keep_best.row is None:
             raise
-        interrupt.requested = True  # the probe is kept
+        # The probe is kept.
+        interrupt.requested = signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT
         return
+    if state is not None:  # now that all callbacks are there that have something of it
+        learn.checkpoint.resume(state)
+        report.say(f"resumed after epoch {learn.epoch_timer.run_epoch}")
     with interrupt.caught():
-        for phase in plan(settings):
-            run(learn, phase, settings, folder)
+        run_phases(learn, settings, folder)
+
+
+def _checkpoint(learn: Learner, settings: dict[str, Any], folder: Path) -> Checkpoint:
+    classes = list(learn.dls.vocab)
+    # The settings as they are by then: where memory runs out, they change.
+    return Checkpoint(
+        folder / "checkpoints", settings["checkpoint_every"], lambda: {"args": settings, "classes": classes}
+    )

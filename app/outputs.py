@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.errors import UsageError
+from callbacks.whole_file import whole_file
 
 
 def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
@@ -25,7 +26,7 @@ def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path`, which is renamed when all went well, else removed.
+    """Give a temporary name beside `path`, which is flushed and renamed when all went well, else removed.
 
     A link is followed; what is no regular file, a device or a pipe, is written directly.
 
@@ -38,16 +39,13 @@ def written(path: Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    partial = target.with_name(f".{os.getpid()}.partial")
     try:
-        yield partial
-        os.replace(partial, target)
+        with whole_file(target) as partial:
+            yield partial
     except OSError as error:
-        if error.filename is not None and os.fspath(error.filename) != str(partial):
+        if error.filename != str(target):
             raise
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was given
 
 
 def printable(text: str) -> str:

@@ -15,6 +15,7 @@ from app import report
 from app.batch_size import is_out_of_memory, set_batch_size
 from app.settings import dump
 from callbacks.accumulate import Accumulate
+from callbacks.early_stopping import EarlyStopping
 
 SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
@@ -54,24 +55,43 @@ def plan(settings: dict[str, Any]) -> list[Phase]:
     return [phase for phase in phases if phase.epochs]
 
 
-def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path, done: int = 0) -> None:
-    """Train one phase in place; where memory runs out, its epoch begins again with half the batch, accumulated.
+def left(phases: list[Phase], rows: list[dict[str, Any]]) -> list[Phase]:
+    """The phases from that of the last of `rows` on: after its last epoch too, a resumed run has to pass through it."""
+    names = [phase.name for phase in phases]
+    last = rows[-1]["phase"] if rows else None
+    return phases[names.index(last) :] if last in names else phases
 
-    Parameters
-    ----------
-    done
-        Epochs of this phase that lie behind: its schedule goes on from there.
+
+def run_phases(learn: Learner, settings: dict[str, Any], folder: Path) -> None:
+    """Run what is left of the phases, until they get no better."""
+    patience = EarlyStopping(settings["patience"]) if settings["patience"] else None
+    learn.add_cbs(patience)
+    try:
+        for phase in left(plan(settings), learn.epoch_timer.rows):
+            if patience is not None and patience.stopped:
+                break
+            run(learn, phase, settings, folder)
+        if patience is not None and patience.stopped:
+            best = learn.keep_best.row["epoch"]
+            report.say(f"stopped early: no epoch since {best} was better (--patience {patience.patience})")
+    finally:
+        learn.remove_cbs(patience)
+
+
+def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) -> None:
+    """Train one phase in place, from the epoch on that has no row yet.
+
+    Where memory runs out, the epoch begins again with half the batch, accumulated.
     """
     if phase.name == "frozen":
         learn.freeze()
     else:
         learn.unfreeze()
     timer = learn.epoch_timer
-    before = timer.run_epoch - done
     while True:
         try:
-            start = timer.run_epoch - before
-            learn.fit_one_cycle(phase.epochs, phase.rate, wd=settings["wd"], start_epoch=start, **phase.options)
+            done = sum(row["phase"] == phase.name for row in timer.rows)
+            learn.fit_one_cycle(phase.epochs, phase.rate, wd=settings["wd"], start_epoch=done, **phase.options)
             return
         except Exception as error:
             if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:

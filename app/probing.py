@@ -6,6 +6,7 @@ The first half of LP-FT (Kumar et al. 2022, arXiv 2202.10054): fine-tuning that 
 does not first distort what the body knows.
 """
 
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +17,12 @@ from fastai.data.core import TfmdDL
 from fastai.learner import Learner
 
 from app import report
+from app.errors import Terminated
 from app.precision import inference_dtype
 from app.progress import progress_bar
 from callbacks.timing import WaitedFor, synchronize
 from models.features import features, ready
+from models.learners import macro_f1
 from models.linear_head import LinearHead
 from models.probe import Probe, balanced, fit_probe
 
@@ -51,6 +54,7 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
     with ready(learn.model, dtype):
         valid_x, valid_y = features(learn.model, _batches(learn, learn.dls.valid_ds, settings))
     found.write(learn.model)
+    predicted = found(valid_x).argmax(1)
     report.say(
         f"probe: {x.shape[1]} features ({'float32' if dtype is None else 'bf16'}: {reason}), "
         f"penalty {found.strength:g} chosen on a fifth of train"
@@ -61,7 +65,8 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
             "phase": PHASE,
             "train_loss": _loss(found, x, y, weights),
             "valid_loss": _loss(found, valid_x, valid_y, weights),
-            "accuracy": (found(valid_x).argmax(1) == valid_y).float().mean().item(),
+            "accuracy": (predicted == valid_y).float().mean().item(),
+            "f1": float(macro_f1()(predicted, valid_y)),
             "train_seconds": train_seconds,
             "valid_seconds": _now(device) - started - train_seconds,
             "data_wait": batches.seconds,
@@ -77,7 +82,7 @@ def _batches(learn: Learner, dataset: Any, settings: dict[str, Any]) -> Iterator
     with progress_bar("batches") as progress:
         for done, batch in enumerate(loader, start=1):
             if learn.interruptible.requested:
-                raise KeyboardInterrupt
+                raise Terminated if learn.interruptible.requested == signal.SIGTERM else KeyboardInterrupt
             yield batch
             if progress is not None:
                 progress(done, len(loader))

@@ -11,6 +11,7 @@ from fastai.learner import Learner
 
 from app import report
 from app.errors import UsageError
+from app.outputs import written
 
 
 def find_rate(learn: Learner, folder: Path) -> float:
@@ -32,7 +33,8 @@ def find_rate(learn: Learner, folder: Path) -> float:
     finally:
         shutil.rmtree(learn.path / learn.model_dir, ignore_errors=True)  # where the finder keeps the weights
     plot = folder / "lr_find.png"
-    pyplot.savefig(plot)
+    with written(plot) as partial:
+        pyplot.savefig(partial, format="png")
     pyplot.close("all")
     report.say(f"learning rate {rate:.3g}, suggested by the finder ({plot})")
     return rate

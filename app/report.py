@@ -82,12 +82,19 @@ def write_run(
     dump(folder / "args.yaml", settings)
     write_environment(folder, str(device), reason)
     # surrogateescape: a file's name need not be valid Unicode.
-    with (folder / "skipped.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream:
+    with (
+        written(folder / "skipped.csv") as partial,
+        partial.open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream,
+    ):
         csv.writer(stream).writerows([("file", "reason"), *skipped])
 
 
-def copy_export(model: Path, export: Path) -> None:
-    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first."""
+def copy_export(model: Path, export: Path) -> bool:
+    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first.
+
+    Return whether a model was there before.
+    """
+    replaced = export.exists()
     try:
         export.parent.mkdir(parents=True, exist_ok=True)
         for source, target in ((model, export), *zip(beside(model), beside(export))):
@@ -95,6 +102,7 @@ def copy_export(model: Path, export: Path) -> None:
                 shutil.copyfile(source, path)
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
+    return replaced
 
 
 def say_kept(best: dict[str, Any], rows: list[dict[str, Any]]) -> None:
@@ -106,19 +114,51 @@ def say_kept(best: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         )
 
 
-def say_interrupted(folder: Path) -> None:
-    """What was saved of an interrupted run."""
-    say(f"interrupted: what was learned is in {folder / 'model.pkl'}")
+def say_interrupted(folder: Path, best: dict[str, Any] | None, steps: int) -> None:
+    """What was saved of an interrupted run: the best epoch, else the weights after so many steps, if any."""
+    model = folder / "model.pkl"
+    if best is not None:
+        say(f"interrupted: the best so far ({_when(best)}) is in {model}")
+    elif steps:
+        say(f"interrupted before the first epoch ended: {model} has the weights after {steps} steps, never validated")
+    else:
+        say("interrupted before the first step: there is no model")
+    say_resume(folder)
 
 
-def say_end(scan: Scan, spec: Spec, folder: Path, args: Namespace, best: dict[str, Any], seconds: float) -> None:
-    """The result, and what to run next."""
-    sample = scan.valid[0].source
+def say_best(folder: Path, best: dict[str, Any]) -> None:
+    """What was saved of a run that failed."""
+    say(f"the best so far ({_when(best)}) is in {folder / 'model.pkl'}")
+
+
+def say_resume(folder: Path) -> None:
+    """How to go on with a run that was broken off."""
+    say(f"to go on: python -m app.train --resume {shlex.quote(str(folder))}")
+
+
+def say_end(
+    scan: Scan,
+    spec: Spec,
+    folder: Path,
+    args: Namespace,
+    best: dict[str, Any],
+    seconds: float,
+    *,
+    replaced: bool = False,
+) -> None:
+    """The result, and what to run next; `replaced`: the export took the place of an older file."""
+    export, sample = Path(args.export), scan.valid[0].source
     image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
-    when = "probe" if best["phase"] == "probe" else f"epoch {best['epoch']}"
-    export = Path(args.export)
-    tell(f"best accuracy {best['accuracy']:.4f} ({when}), {seconds:.0f} s in all")
-    tell(f"model: {export} (also {folder / 'model.pkl'})")
+    reached = f"accuracy {best['accuracy']:.4f}"
+    if args.monitor != "accuracy":
+        column = {"loss": "valid_loss"}.get(args.monitor, args.monitor)
+        reached = f"{args.monitor} {best[column]:.4f}, {reached}"
+    tell(f"best {reached} ({_when(best)}), {seconds:.0f} s in all")
+    tell(f"model: {export}{' replaces an older one' if replaced else ''} (also {folder / 'model.pkl'})")
     trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
     tell(f"predict: python -m app.predict {trust}{shlex.quote(str(export))} {image}")
     tell(f"dashboard: tensorboard --logdir {shlex.quote(str(Path(args.output)))}")
+
+
+def _when(row: dict[str, Any]) -> str:
+    return "probe" if row["phase"] == "probe" else f"epoch {row['epoch']}"

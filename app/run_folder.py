@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from app.errors import UsageError
+from app.outputs import written
 from models.sidecar import beside, is_ours
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", "tensorboard", "pillow", "numpy")
@@ -79,7 +80,8 @@ def versions() -> dict[str, str]:
 def write_environment(folder: Path, device: str, reason: str) -> None:
     """Write ``environment.json``: versions, platform, the device and why it was taken."""
     content = {"versions": versions(), "platform": platform.platform(), "device": device, "device_reason": reason}
-    (folder / "environment.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    with written(folder / "environment.json") as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def _inside(path: Path, folder: Path) -> bool:

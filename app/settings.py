@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import UsageError
+from app.outputs import written
 
-NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run")
+NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run", "resume")
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
@@ -55,7 +56,8 @@ def dump(path: Path, settings: dict[str, Any]) -> None:
     """Write `settings` as a file that ``--config`` takes."""
     import yaml
 
-    path.write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    with written(path) as partial:
+        partial.write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from app.capabilities import cpu_name
+from app.outputs import written
 
 
 def cache_file() -> Path:
@@ -33,11 +34,10 @@ def recall(key: str) -> Any:
 def remember(key: str, value: Any) -> None:
     """Keep `value` (JSON) under `key`; a cache folder that cannot be written is no error."""
     file = cache_file()
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(_read() | {key: value}, indent=1) + "\n", encoding="utf-8")
-        os.replace(partial, file)
+        with written(file) as partial:
+            partial.write_text(json.dumps(_read() | {key: value}, indent=1) + "\n", encoding="utf-8")
     except OSError:
         return
 

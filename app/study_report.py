@@ -12,6 +12,8 @@ from typing import Any
 
 import matplotlib
 
+from app.outputs import written
+
 COLUMNS = ("run", "epoch", "train_seconds", "valid_seconds", "train_loss", "valid_loss", "accuracy")
 
 
@@ -50,7 +52,8 @@ def write_chart(study: Any) -> None:
         f"{study.chip}\n{args.arch}, {data}, {args.img_size} px, batch {args.batch_size}, "
         f"{args.epochs} epochs, {args.runs} runs"
     )
-    figure.savefig(study.folder / "epoch_times.png", dpi=120)
+    with written(study.folder / "epoch_times.png") as partial:
+        figure.savefig(partial, format="png", dpi=120)
     pyplot.close(figure)
 
 
@@ -103,7 +106,7 @@ def _differences(before: list[dict], after: list[dict]) -> str:
 
 
 def _write(path: Any, columns: tuple[str, ...], rows: list[dict]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with written(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore")
         writer.writeheader()
         writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)

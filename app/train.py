@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app.errors import INTERRUPTED, UsageError, run
-from app.settings import parse
+from app.errors import UsageError, run, signalled
+from app.resuming import last_checkpoint, resumed
+from app.settings import dump, parse
 from app.train_args import build_parser
 
 
@@ -21,10 +22,12 @@ def main(argv: list[str]) -> int:
     args = parse(build_parser(), argv)
     if args.list_archs:
         return _list_archs(args.list_archs)
+    if args.resume:
+        args = resumed(build_parser, argv, Path(args.resume))
     if args.source is None and args.csv is None:
         raise UsageError("SOURCE is missing: give a folder of images, or cifar10")
     started = time.perf_counter()
-    from app.run_folder import check_outputs, new_run_folder
+    from app.run_folder import check_outputs
 
     check_outputs(args.source, Path(args.output), Path(args.export))
     import data
@@ -42,6 +45,7 @@ def main(argv: list[str]) -> int:
     spec, start = starting_point(args, scan)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.augmentation import loader_augmentation
+    from app.determinism import repeatable
     from app.dry_run import dry_run
     from app.memory import say_peak_memory
     from app.speed import Speed
@@ -50,7 +54,7 @@ def main(argv: list[str]) -> int:
     settings = fitting.settle(args, spec, scan)
     report.say_spec(spec, settings)
     input_pipeline.settle(settings, scan)
-    fitting.seed_everything(args.seed)
+    repeatable(args.seed, args.deterministic)
     loaders = data.loaders(
         scan,
         spec,
@@ -66,24 +70,26 @@ def main(argv: list[str]) -> int:
     learn = models.learner(
         loaders, spec, opt=args.opt, class_weights=weights, train_bn=settings["train_bn"], start=start
     )
-    learn.path = folder = new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
+    state = last_checkpoint(Path(args.resume), scan.classes) if args.resume else None
+    learn.path = folder = _run_folder(args, spec)
     report.say(f"run folder: {folder}")
+    report.write_run(folder, settings, device, reason, scan.skipped)
     if args.dry_run:
-        report.write_run(folder, settings, device, reason, scan.skipped)
         return dry_run(learn, settings, folder)
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
-    report.write_run(folder, settings, device, reason, scan.skipped)
+    dump(folder / "args.yaml", settings)
     save = partial(models.export, learn, spec, folder / "model.pkl")
-    outcome = fitting.fit(learn, settings, folder, speed.settle, save)
+    outcome = fitting.fit(learn, settings, folder, speed.settle, save, state)
     input_pipeline.say_cache(pixels)
     say_peak_memory()
     speed.say_end()
-    save(metrics=outcome.best)
+    if outcome.best or outcome.steps:
+        save(metrics=outcome.best)
     if outcome.interrupted:
-        report.say_interrupted(folder)
-        return INTERRUPTED
-    report.copy_export(folder / "model.pkl", Path(args.export))
-    report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started)
+        report.say_interrupted(folder, outcome.best, outcome.steps)
+        return signalled(outcome.interrupted)
+    replaced = report.copy_export(folder / "model.pkl", Path(args.export))
+    report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started, replaced=replaced)
     return 0
 
 
@@ -105,6 +111,14 @@ def _scan(args: Namespace, pixels: Any) -> Any:
             progress=progress,
             pixels=pixels,
         )
+
+
+def _run_folder(args: Namespace, spec: Any) -> Path:
+    from app.run_folder import new_run_folder
+
+    if args.resume:
+        return Path(args.resume)
+    return new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
 
 
 def _list_archs(pattern: str) -> int:

@@ -7,6 +7,7 @@ import argparse
 from typing import Any
 
 from app.argument_types import batch_size, columns, device, learning_rate, positive, share, within
+from app.checkpoint_args import add_checkpoints
 from app.input_args import add_input
 from app.parser import Parser
 from app.speed_args import add_speed
@@ -100,6 +101,12 @@ def build_parser() -> Parser:
         help="for classes of unequal size: weigh them in the loss, or draw each equally often",
     )
     add("--seed", type=within(int, 0, LAST_SEED), default=42, help="seed of every random choice")
+    add(
+        "--deterministic",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="on a GPU too, take only kernels whose results repeat, where torch has such; slower",
+    )
 
     group = parser.add_argument_group("data")
     add_data_source(group)
@@ -133,6 +140,7 @@ def build_parser() -> Parser:
     add_input(parser.add_argument_group("images"))
 
     add_speed(parser.add_argument_group("speed"))
+    add_checkpoints(parser.add_argument_group("checkpoints"))
     add_xla(parser.add_argument_group("XLA (with --device xla)"))
 
     add = parser.add_argument_group("machine and output").add_argument

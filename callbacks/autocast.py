@@ -3,6 +3,8 @@
 learn.fit_one_cycle(3, cbs=Autocast("bf16"))
 """
 
+from typing import Any
+
 import torch
 from fastai.callback.core import CancelStepException
 from fastai.torch_core import to_float
@@ -55,6 +57,7 @@ class Autocast(ScopedCallback):
         if dtype not in DTYPES:
             raise ValueError(f"dtype {dtype!r} is neither bf16 nor fp16")
         self.dtype, self.skipped, self._layer, self._scaler = dtype, 0, None, None
+        self._resumed: dict[str, Any] | None = None
 
     def enter(self) -> None:
         model = self.learn.model
@@ -67,6 +70,9 @@ class Autocast(ScopedCallback):
 
         if self.dtype == "fp16":
             self._scaler = GradScaler(device.type)
+            if self._resumed is not None:
+                self._scaler.load_state_dict(self._resumed)
+        self._resumed = None
         self._layer = CallLayer(model, cast)
         self._layer.put_on()
 
@@ -74,6 +80,14 @@ class Autocast(ScopedCallback):
         if self._layer is not None:
             self._layer.take_off()
         self._layer = self._scaler = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps: the scale of the loss, as far as it was found."""
+        return {"skipped": self.skipped, "scaler": None if self._scaler is None else self._scaler.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Scale on from there, when the next fit begins."""
+        self.skipped, self._resumed = state["skipped"], state["scaler"]
 
     def after_pred(self):
         self.learn.pred = to_float(self.learn.pred)

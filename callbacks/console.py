@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from callbacks.timing import RowCallback
 
-HEADER = "epoch  phase     train_loss  valid_loss  accuracy  train_s  wait_s  valid_s  images/s"
+HEADER = "epoch  phase     train_loss  valid_loss  accuracy      f1  train_s  wait_s  valid_s  images/s"
 
 
 class Console(RowCallback):
@@ -55,8 +55,8 @@ class Console(RowCallback):
             self._headed = True
         self.write(
             f"{row['epoch']:>5}  {row['phase']:<8}  {row['train_loss']:>10.4f}  {row['valid_loss']:>10.4f}  "
-            f"{row.get('accuracy', math.nan):>8.4f}  {row['train_seconds']:>7.1f}  {row['data_wait']:>6.1f}  "
-            f"{row['valid_seconds']:>7.1f}  "
+            f"{row.get('accuracy', math.nan):>8.4f}  {row.get('f1', math.nan):>6.4f}  "
+            f"{row['train_seconds']:>7.1f}  {row['data_wait']:>6.1f}  {row['valid_seconds']:>7.1f}  "
             f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}"
         )
 

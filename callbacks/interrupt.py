@@ -1,4 +1,4 @@
-"""Ctrl-C ends the batch, not the program: what was learned so far can still be saved.
+"""Ctrl-C and SIGTERM end the batch, not the program: what was learned so far can still be saved.
 
 interrupt = Interruptible()
 with interrupt.caught():
@@ -14,35 +14,58 @@ from contextlib import contextmanager
 
 from fastai.callback.core import Callback, CancelFitException
 
+WORKER_DEATH = "DataLoader worker"  # how torch's message begins
+
 
 class Interruptible(Callback):
-    """Within `caught`, the first Ctrl-C cancels the fit at the end of its batch; a second is not caught."""
+    """Within `caught`, the first Ctrl-C or SIGTERM cancels the fit at the end of its batch; a second is not caught.
+
+    Attributes
+    ----------
+    requested : int
+        The signal's number; 0 before.
+    """
 
     order = 70  # last: the batch's own callbacks have done their work
 
     def __init__(self):
-        self.requested = False
+        self.requested = 0
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Turn SIGINT into a request, while inside; the former handler is always put back."""
-        former = signal.getsignal(signal.SIGINT)
-        in_main_thread = threading.current_thread() is threading.main_thread()  # signals come there alone
-        if not in_main_thread or former == signal.SIG_IGN:  # ignored: a job in the background of a script
+        """Turn these signals into a request, while inside; the former handlers are always put back.
+
+        Where the request reached worker processes as well, which die of it, their death is no error.
+        """
+        if threading.current_thread() is not threading.main_thread():  # signals come there alone
             yield
             return
+        former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        # Ignored: a job in the background of a script. None: a handler that is not Python's.
+        former = {number: handler for number, handler in former.items() if handler not in (signal.SIG_IGN, None)}
+        process = os.getpid()
+
+        def put_back() -> None:
+            for number, handler in former.items():
+                signal.signal(number, handler)
 
         def request(signum: int, frame: object) -> None:
-            self.requested = True
-            signal.signal(signal.SIGINT, former)
+            if os.getpid() != process:  # a worker, forked with this handler: a terminal's Ctrl-C goes to all
+                return
+            self.requested = signum
+            put_back()
             # os.write: a print that the signal came into the middle of cannot be entered again.
             os.write(2, b"\nstopping after this batch; Ctrl-C again stops at once, and saves nothing\n")
 
-        signal.signal(signal.SIGINT, request)
+        for number in former:
+            signal.signal(number, request)
         try:
             yield
+        except RuntimeError as error:
+            if not (self.requested and WORKER_DEATH in str(error)):
+                raise
         finally:
-            signal.signal(signal.SIGINT, former)
+            put_back()
 
     def before_fit(self):
         if self.requested:  # asked for between two fits

@@ -1,4 +1,4 @@
-"""Append one line per epoch to ``results.csv``, at once, so that a run that dies leaves its numbers.
+"""One line per epoch in ``results.csv``, at once, so that a run that dies leaves its numbers.
 
 learn.fine_tune(3, cbs=[EpochTimer(), ResultsCSV("runs/today/results.csv")])
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from callbacks.timing import RowCallback
+from callbacks.whole_file import whole_file
 
 COLUMNS = (
     "epoch",
@@ -15,6 +16,7 @@ COLUMNS = (
     "train_loss",
     "valid_loss",
     "accuracy",
+    "f1",
     "train_seconds",
     "valid_seconds",
     "images_per_second",
@@ -24,18 +26,20 @@ COLUMNS = (
 
 
 class ResultsCSV(RowCallback):
-    """Needs `callbacks.timing.EpochTimer` on the same Learner. The header is written with the first row."""
+    """Needs `callbacks.timing.EpochTimer` on the same Learner.
+
+    All its rows are written each time: the file is whole at any moment, and after a resume has no epoch twice.
+    """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
 
     def on_row(self, row: dict[str, Any]) -> None:
-        new = not self.path.exists()
-        with self.path.open("a", newline="", encoding="utf-8") as file:
+        with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, restval="", extrasaction="ignore")
-            if new:
-                writer.writeheader()
-            writer.writerow({name: _cell(value) for name, value in row.items()})
+            writer.writeheader()
+            for kept in self.learn.epoch_timer.rows:
+                writer.writerow({name: _cell(value) for name, value in kept.items()})
 
 
 def _cell(value: object) -> object:

@@ -7,6 +7,7 @@ Tags that end in ``_epoch`` or stand under ``valid/`` count epochs; ``train/loss
 add to the row under a name with a slash is written under it.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ EPOCH_TAGS = {
     "train_loss": "train/loss_epoch",
     "valid_loss": "valid/loss",
     "accuracy": "valid/accuracy",
+    "f1": "valid/f1",
 }
 
 
@@ -41,7 +43,7 @@ class TensorBoard(RowCallback):
     run_valid = False
 
     def __init__(self, folder: str | Path, every: int | None = STEPS_BETWEEN_LOSSES):
-        self.writer, self._every = SummaryWriter(str(folder)), every
+        self._folder, self._every, self.writer = Path(folder), every, SummaryWriter(str(folder))
         self._losses, self._points = [], []
 
     def before_fit(self):
@@ -82,6 +84,24 @@ class TensorBoard(RowCallback):
             self.writer.file_writer.add_summary(summary)
         for name, value in metrics.items():
             self.writer.add_scalar(name, value)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps: the event files, each with its size in bytes."""
+        self.writer.flush()
+        return {"files": {file.name: file.stat().st_size for file in self._files()}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Cut off what was written after `state_dict` was taken: it is going to come again, at the same steps."""
+        self.writer.close()
+        for file in self._files():
+            if file.name in state["files"]:
+                os.truncate(file, min(file.stat().st_size, state["files"][file.name]))
+            else:
+                file.unlink()
+        self.writer = SummaryWriter(str(self._folder))
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("events.out.tfevents.*"))
 
     def close(self) -> None:
         """Flush and close the event file; safe to call twice."""

@@ -64,6 +64,7 @@ class EpochTimer(Callback):
         self.run_epoch, self.run_step, self.rows = 0, 0, []
         self.row, self._images, self._seconds = None, 0, {"train": 0.0, "valid": 0.0}
         self._waited: WaitedFor | None = None
+        self._warm: str | None = None  # the phase that this process has run an epoch of
 
     def add(self, row: dict[str, Any]) -> None:
         """Take the row of something that is no epoch of fastai's, and show it to every `RowCallback`."""
@@ -113,9 +114,19 @@ class EpochTimer(Callback):
             "valid_seconds": self._seconds["valid"],
             "images_per_second": self._images / train_seconds,
             "data_wait": self._waited.seconds,
-            "warmup": not self.rows or self.rows[-1]["phase"] != phase,
+            "warmup": self._warm != phase,
         }
+        self._warm = phase
         self.rows.append(self.row)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps, between two epochs."""
+        return {"rows": self.rows, "run_step": self.run_step}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Count on from where `state_dict` was taken."""
+        self.rows, self.run_step = list(state["rows"]), state["run_step"]
+        self.run_epoch = self.rows[-1]["epoch"] if self.rows else 0
 
     def _recorded(self) -> dict[str, float]:
         recorder: Any = self.learn.recorder

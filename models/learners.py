@@ -19,7 +19,7 @@ import torchvision
 from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
-from fastai.metrics import accuracy
+from fastai.metrics import AccumMetric, F1Score, accuracy
 from fastai.optimizer import SGD, Adam
 from fastai.vision.learner import model_meta, vision_learner
 from torch import nn
@@ -74,7 +74,7 @@ def learner(
     weight = None if class_weights is None else torch.tensor([class_weights[name] for name in spec.classes])
     options = {
         "loss_func": CrossEntropyLossFlat(weight=weight),
-        "metrics": accuracy,
+        "metrics": [accuracy, macro_f1()],
         "opt_func": OPTIMIZERS[opt],
         "path": path,
         "train_bn": train_bn,
@@ -89,6 +89,13 @@ def learner(
     if spec.pretrained:
         learn.freeze()
     return learn
+
+
+def macro_f1() -> AccumMetric:
+    """The mean of the classes' F1 scores, those aside that are neither there nor predicted; scikit-learn's."""
+    metric = F1Score(average="macro")
+    metric.name = "f1"
+    return metric
 
 
 def _build(loaders: DataLoaders, spec: Spec, options: dict[str, Any]) -> Learner:

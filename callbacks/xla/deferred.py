@@ -27,8 +27,9 @@ class DeviceSmoothLoss(AvgSmoothLoss):
 
     def accumulate(self, learn: Learner) -> None:
         loss = learn.loss.detach().mean().float()
-        if self.val is None:
-            self.val, self._weight = torch.zeros_like(loss), torch.zeros_like(loss)
+        if self._weight is None:  # the first loss, or the first after a checkpoint
+            self.val = torch.zeros_like(loss) if self.val is None else self.val.to(loss.device)
+            self._weight = torch.full_like(loss, 1 - self.beta**self.count)
         self.count, self._fetched = self.count + 1, None
         self.val = torch.lerp(loss, self.val, self.beta)
         self._weight = torch.lerp(torch.ones_like(loss), self._weight, self.beta)

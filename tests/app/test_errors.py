@@ -65,16 +65,17 @@ def test_what_main_returns_is_the_exit_code():
         (
             "worker (pid 1) is killed by signal: Bus error.",
             "worker (pid 1) is killed by signal: Bus error. "
-            "(shared memory is too small for the workers: use --workers 0)",
+            "(shared memory, /dev/shm, is too small for the workers: use --workers 0, or enlarge it)",
         ),
         (
             "worker (pid 1) is killed by signal: Killed.",
             "worker (pid 1) is killed by signal: Killed. "
-            "(a worker process was killed, for lack of memory perhaps: use --workers 0)",
+            "(a worker process was killed, for lack of memory or of /dev/shm perhaps: use --workers 0)",
         ),
         (
             "DataLoader worker (pid(s) 1) exited unexpectedly",
-            "DataLoader worker (pid(s) 1) exited unexpectedly (a worker process died: use --workers 0 to see why)",
+            "DataLoader worker (pid(s) 1) exited unexpectedly (a worker process died, for lack of /dev/shm perhaps: "
+            "use --workers 0 to see why)",
         ),
     ],
 )

@@ -27,9 +27,12 @@ EPOCH_TAGS = {
     "train/loss_epoch",
     "valid/loss",
     "valid/accuracy",
+    "valid/f1",
 }
 STEP_TAGS = {"train/loss", "train/lr"}
-ROW = re.compile(r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?")
+ROW = re.compile(
+    r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?"
+)
 
 
 def rows(folder):
@@ -54,7 +57,9 @@ def test_a_run_folder_holds_the_run(trained):
     _, folder = trained
     names = sorted(re.sub(r"\.\d+\..*", "", path.name) for path in folder.iterdir())
     bundle = ["model.json", "model.pkl", "model.safetensors"]
-    assert names == ["args.yaml", "environment.json", "events.out.tfevents", *bundle, "results.csv", "skipped.csv"]
+    others = ["args.yaml", "checkpoints", "environment.json", "events.out.tfevents", "results.csv", "skipped.csv"]
+    assert names == sorted(others + bundle)
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best.pth", "last.pth"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
 
 
@@ -87,7 +92,7 @@ def test_results_have_a_row_per_epoch_from_one(trained):
     found = rows(folder)
     assert tuple(found[0]) == COLUMNS
     assert COLUMNS[:5] == ("epoch", "phase", "train_loss", "valid_loss", "accuracy")
-    assert COLUMNS[5:9] == ("train_seconds", "valid_seconds", "images_per_second", "data_wait")
+    assert COLUMNS[6:10] == ("train_seconds", "valid_seconds", "images_per_second", "data_wait")
     assert [(row["epoch"], row["phase"], row["warmup"]) for row in found] == [
         ("1", "unfrozen", "1"),
         ("2", "unfrozen", "0"),
@@ -141,6 +146,7 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
         "train_loss",
         "valid_loss",
         "accuracy",
+        "f1",
         "train_s",
         "wait_s",
         "valid_s",

@@ -4,6 +4,7 @@ python -m pytest tests/app/test_train_failures.py
 """
 
 import csv
+import multiprocessing
 import os
 import shutil
 import signal
@@ -199,7 +200,10 @@ def test_ctrl_c_ends_the_batch_and_keeps_what_was_learned(here, colours):
     assert process.returncode == 130
     assert "Traceback" not in err
     (folder,) = (here / "runs").iterdir()
-    assert err.splitlines()[-1] == f"interrupted: what was learned is in runs/{folder.name}/model.pkl"
+    said, resume = err.splitlines()[-2:]
+    assert said.startswith("interrupted: the best so far (epoch ")
+    assert said.endswith(f") is in runs/{folder.name}/model.pkl")
+    assert resume == f"to go on: python -m app.train --resume runs/{folder.name}"
     assert load(folder / "model.pkl").classes == ["blue", "red"]
     assert [path.name for path in here.iterdir()] == ["runs"]
     with (folder / "results.csv").open(newline="") as file:
@@ -256,6 +260,121 @@ def test_a_run_that_fails_after_an_epoch_keeps_its_best_in_the_run_folder(train,
     monkeypatch.setattr(ResultsCSV, "on_row", fail_at_the_second)
     result, folder = train(colours_once, "--epochs", "3")
     assert result.code == 1
-    assert f"the best epoch so far is in {folder.relative_to(here) / 'model.pkl'}" in result.err
+    assert f"the best so far (epoch 1) is in {folder.relative_to(here) / 'model.pkl'}" in result.err
     assert load(folder / "model.pkl").classes == ["blue", "red"]
     assert not (here / "model.pkl").exists()
+
+
+def press_ctrl_c_in(monkeypatch, cls, event, when):
+    """Send SIGINT to this process in an event of a callback, once `when` holds."""
+    original = getattr(cls, event)
+
+    def pressed(self):
+        original(self)
+        if when(self):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(cls, event, pressed)
+
+
+def test_interrupted_before_the_first_epoch_ended(train, here, colours_once, monkeypatch):
+    from callbacks.timing import EpochTimer
+
+    press_ctrl_c_in(monkeypatch, EpochTimer, "after_batch", lambda timer: timer.run_step == 2)
+    result, folder = train(colours_once, "--epochs", 1, "--batch-size", 6)
+    name = folder.relative_to(here)
+    assert result.code == 130
+    assert result.err.splitlines()[-2:] == [
+        f"interrupted before the first epoch ended: {name}/model.pkl has the weights after 2 steps, never validated",
+        f"to go on: python -m app.train --resume {name}",
+    ]
+    assert load(folder / "model.pkl").classes == ["blue", "red"]
+    assert not (here / "model.pkl").exists()
+
+
+def test_interrupted_before_the_first_step(train, here, colours_once, monkeypatch):
+    from callbacks.timing import EpochTimer
+
+    press_ctrl_c_in(monkeypatch, EpochTimer, "before_fit", lambda timer: True)
+    result, folder = train(colours_once, "--epochs", 1)
+    assert result.code == 130
+    assert result.err.splitlines()[-2:] == [
+        "interrupted before the first step: there is no model",
+        f"to go on: python -m app.train --resume {folder.relative_to(here)}",
+    ]
+    assert not (folder / "model.pkl").exists()
+
+
+def test_a_loss_that_is_no_number_after_good_epochs(train, here, colours_once, monkeypatch):
+    from callbacks.checkpoint import read_checkpoint
+    from callbacks.timing import EpochTimer
+
+    original = EpochTimer.before_train
+
+    def poison(self):
+        original(self)
+        if self.run_epoch == 3:
+            next(self.learn.model.parameters()).data.fill_(float("nan"))
+
+    monkeypatch.setattr(EpochTimer, "before_train", poison)
+    result, folder = train(colours_once, "--epochs", 4)
+    assert result.code == 1
+    assert last_line(result) == "error: the training loss became nan in epoch 3: lower --lr, or check the images"
+    assert not (here / "model.pkl").exists()
+    state = read_checkpoint(folder / "checkpoints" / "last.pth")
+    assert len(state["callbacks"]["epoch_timer"]["rows"]) == 2
+    kept = [*state["model"].values(), *load(folder / "model.pkl").network.parameters()]
+    assert all(tensor.isfinite().all() for tensor in kept)
+
+
+def test_a_worker_that_is_killed(train, here, colours_once, monkeypatch):
+    from callbacks.timing import EpochTimer
+
+    original = EpochTimer.after_batch
+
+    def kill(self):
+        original(self)
+        if self.training:
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+            time.sleep(0.5)
+
+    monkeypatch.setattr(EpochTimer, "after_batch", kill)
+    result, folder = train(colours_once, "--epochs", 1, "--workers", 2, "--batch-size", 2)
+    assert result.code == 1
+    assert result.err.splitlines()[-2] == f"to go on: python -m app.train --resume {folder.relative_to(here)}"
+    assert last_line(result).startswith("error: RuntimeError: DataLoader worker (pid ")
+    assert last_line(result).endswith(
+        "(a worker process was killed, for lack of memory or of /dev/shm perhaps: use --workers 0)"
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_data_set_that_vanishes(train, here, colours, monkeypatch, workers):
+    from callbacks.results import ResultsCSV
+
+    write = ResultsCSV.on_row
+
+    def vanish(self, row):
+        write(self, row)
+        shutil.rmtree(colours)
+
+    monkeypatch.setattr(ResultsCSV, "on_row", vanish)
+    with zipfile.ZipFile(here / "model.pkl", "w") as earlier:
+        earlier.writestr("model/data.pkl", "earlier")
+    before = (here / "model.pkl").read_bytes()
+    result, folder = train(colours, "--epochs", 2, "--workers", workers)
+    assert result.code == 2
+    assert result.err.splitlines()[-3:-1] == [
+        f"the best so far (epoch 1) is in {folder.relative_to(here)}/model.pkl",
+        f"to go on: python -m app.train --resume {folder.relative_to(here)}",
+    ]
+    assert last_line(result).startswith(f"error: {colours}/train/")
+    assert last_line(result).endswith(": no such file")
+    assert (here / "model.pkl").read_bytes() == before
+
+
+def test_an_older_model_is_replaced_and_that_is_said(train, here, colours_once):
+    result, folder = train(colours_once, "--epochs", 1)
+    assert f"model: model.pkl (also {folder.relative_to(here)}/model.pkl)\n" in result.out
+    result, folder = train(colours_once, "--epochs", 1)
+    assert f"model: model.pkl replaces an older one (also {folder.relative_to(here)}/model.pkl)\n" in result.out

@@ -7,7 +7,8 @@ import pytest
 import torch
 from fastai.callback.core import Callback
 
-from callbacks.best import KeepBest
+from app.checkpoint_args import MONITORS
+from callbacks.best import RANKS, KeepBest
 from callbacks.timing import EpochTimer
 
 
@@ -51,3 +52,27 @@ def test_before_the_first_epoch_the_model_stays_as_it_is(make_learner):
     keep.restore()
     assert keep.row is None
     assert torch.equal(learn.model[0].weight, before)
+
+
+@pytest.mark.parametrize(("monitor", "best"), [("accuracy", 1), ("loss", 2), ("f1", 3)])
+def test_what_is_monitored_tells_the_best(make_learner, monitor, best):
+    class Scores(Callback):
+        order = 57
+
+        def after_epoch(self):
+            row = self.learn.epoch_timer.row
+            numbers = {"accuracy": [3, 1, 2], "valid_loss": [2, 1, 3], "f1": [2, 1, 3]}
+            row.update({name: values[row["epoch"] - 1] for name, values in numbers.items()})
+
+    keep = KeepBest(monitor)
+    make_learner(cbs=[EpochTimer(), Scores(), keep]).fit(3)
+    assert keep.row["epoch"] == best
+
+
+def test_nothing_else_can_be_monitored():
+    with pytest.raises(ValueError, match=r"^monitor 'recall' is none of accuracy, loss, f1$"):
+        KeepBest("recall")
+
+
+def test_the_names_of_the_flag():
+    assert tuple(RANKS) == MONITORS

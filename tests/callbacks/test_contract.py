@@ -14,7 +14,10 @@ import callbacks
 from callbacks.accumulate import Accumulate
 from callbacks.augment import DeviceAugment
 from callbacks.autocast import Autocast
+from callbacks.best import KeepBest
+from callbacks.checkpoint import Checkpoint
 from callbacks.compile import CompileForward
+from callbacks.early_stopping import EarlyStopping
 from callbacks.results import ResultsCSV
 from callbacks.scoped import ScopedCallback
 from callbacks.tensorboard import TensorBoard
@@ -35,19 +38,20 @@ def every_class():
     return sorted(found - {RowCallback, ScopedCallback, DeviceAugment}, key=lambda cls: cls.__name__)
 
 
-ARGUMENTS = {ResultsCSV: ["results.csv"], TensorBoard: ["board"]}
+ARGUMENTS = {Checkpoint: ["checkpoints"], ResultsCSV: ["results.csv"], TensorBoard: ["board"]}
 # inductor takes minutes; and a step is taken with every batch of six, as without
-OPTIONS = {CompileForward: {"backend": "eager"}, Accumulate: {"n_acc": 6}}
+OPTIONS = {CompileForward: {"backend": "eager"}, Accumulate: {"n_acc": 6}, EarlyStopping: {"patience": 9}}
 every_callback = pytest.mark.parametrize("cls", every_class(), ids=lambda cls: cls.__name__)
 
 
 @pytest.fixture
 def with_callback(make_learner, tmp_path):
-    """A Learner with an EpochTimer and the callback."""
+    """A Learner with the callback, and those that others need."""
 
     def with_callback(cls, **options):
         made = cls(*(tmp_path / name for name in ARGUMENTS.get(cls, [])), **OPTIONS.get(cls, {}))
-        return make_learner(cbs=[made] if cls is EpochTimer else [EpochTimer(), made], **options)
+        others = [other() for other in (EpochTimer, KeepBest) if other is not cls]
+        return make_learner(cbs=[*others, made], **options)
 
     return with_callback
 
@@ -58,8 +62,10 @@ def test_all_are_found():
         "Accumulate",
         "Autocast",
         "ChannelsLast",
+        "Checkpoint",
         "CompileForward",
         "Console",
+        "EarlyStopping",
         "EpochTimer",
         "Interruptible",
         "KeepBest",

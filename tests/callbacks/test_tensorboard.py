@@ -4,6 +4,7 @@ python -m pytest tests/callbacks/test_tensorboard.py
 """
 
 import pytest
+from fastai.metrics import F1Score, accuracy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from callbacks.tensorboard import EPOCH_TAGS, TensorBoard
@@ -39,9 +40,15 @@ def test_what_others_add_to_the_row_under_a_name_with_a_slash(make_learner, tmp_
     assert [(event.step, event.value) for event in degrees] == [(1, 41.0), (2, 42.0)]
 
 
+def f1():
+    metric = F1Score(average="macro")
+    metric.name = "f1"
+    return metric
+
+
 def test_epoch_tags_count_epochs_and_step_tags_steps(make_learner, tmp_path):
     board = TensorBoard(tmp_path / "board")
-    learn = make_learner(cbs=[EpochTimer(), board])
+    learn = make_learner(metrics=[accuracy, f1()], cbs=[EpochTimer(), board])
     learn.lr_find(num_it=8, show_plot=False, suggest_funcs=None)
     learn.freeze()
     learn.fit_one_cycle(2)
@@ -60,3 +67,22 @@ def test_epoch_tags_count_epochs_and_step_tags_steps(make_learner, tmp_path):
     assert [event.value for event in events.Scalars("time/warmup_epoch")] == [1, 0, 1, 0, 0, 0]
     for tag in ("train/loss", "train/lr"):  # 6 epochs of 4 steps: every tenth, and the last of each epoch
         assert [event.step for event in events.Scalars(tag)] == [4, 8, 10, 12, 16, 20, 24], tag
+
+
+def test_a_resumed_run_writes_every_step_once(make_learner, tmp_path):
+    timer, board = EpochTimer(), TensorBoard(tmp_path)
+    learn = make_learner(cbs=[timer, board])
+    learn.fit(2)
+    kept = [{**timer.state_dict(), "rows": list(timer.rows)}, board.state_dict()]
+    learn.fit(2)  # lost, as by a kill
+    board.close()
+    timer, board = EpochTimer(), TensorBoard(tmp_path)
+    resumed = make_learner(cbs=[timer, board])
+    timer.load_state_dict(kept[0])
+    board.load_state_dict(kept[1])
+    resumed.fit(3)
+    board.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [event.step for event in events.Scalars("valid/loss")] == [1, 2, 3, 4, 5]
+    assert [event.step for event in events.Scalars("train/loss")] == [4, 8, 10, 12, 16, 20]
+    assert [event.value for event in events.Scalars("time/warmup_epoch")] == [1, 0, 1, 0, 0]

@@ -1,0 +1,208 @@
+"""Checkpoints from which another process goes on as if nothing had happened: to the last bit, on a CPU.
+
+learn.add_cbs([EpochTimer(), KeepBest(), Checkpoint("runs/today/checkpoints")])
+learn.fit_one_cycle(5)
+
+learn.checkpoint.resume(read_checkpoint("runs/today/checkpoints/last.pth"))     # in another process
+learn.fit_one_cycle(5, start_epoch=len(learn.epoch_timer.rows))
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from fastai.callback.core import Callback
+
+from callbacks.host import to_host
+from callbacks.random_state import random_state, restore_random_state
+from callbacks.timing import RowCallback
+from callbacks.whole_file import whole_file
+
+FORMAT = 1
+LAST, BEST = "last.pth", "best.pth"
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint, or one of another training; the message says so in one line."""
+
+
+class Checkpoint(RowCallback):
+    """Writes ``last.pth``, all that a training is, and ``best.pth``, the weights of the best epoch.
+
+    Before the first epoch, after every `every` epochs, and after the last of a fit. Needs
+    `callbacks.timing.EpochTimer` and `callbacks.best.KeepBest` on the same Learner. Other callbacks keep what they
+    have to by the methods ``state_dict`` and ``load_state_dict``.
+
+    Parameters
+    ----------
+    folder
+        Made when it is not there.
+    every
+        Epochs between two checkpoints.
+    facts
+        Returns what else is to be known of the training, in values that ``torch.load(weights_only=True)`` takes.
+    """
+
+    order, run_valid = 65, False  # after all that takes a row (60): a checkpoint holds what they did with it
+
+    def __init__(self, folder: str | Path, every: int = 1, facts: Callable[[], dict[str, Any]] = dict):
+        self.folder, self.every, self.facts = Path(folder), every, facts
+        self.written, self._best_written, self._resumed = False, None, None
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Take over a checkpoint that `read_checkpoint` returned.
+
+        The weights and what callbacks keep are put back at once; optimizer and generators when the next fit begins,
+        which has to be the one that was going on: with its number of epochs, rates, and the epochs done as
+        ``start_epoch``, all of them where it had ended.
+
+        Raises
+        ------
+        CheckpointError
+            The Learner's network is another one.
+        """
+        try:
+            self.learn.model.load_state_dict(state["model"])
+        except RuntimeError as error:
+            raise CheckpointError("the checkpoint holds the weights of another network") from error
+        for callback in self._keepers():
+            if callback.name in state["callbacks"]:
+                callback.load_state_dict(state["callbacks"][callback.name])
+        self.written, self._resumed = True, state
+
+    def before_fit(self):
+        self.run = not hasattr(self.learn, "lr_finder")
+        if self.run and self._resumed is not None:  # what fit and before_fit reset, in their place
+            self._restore_learner(self._resumed)
+            self._resumed = None
+
+    def before_train(self):
+        if not self.written:  # a kill in the first epoch is then as any other
+            self.save()
+
+    def on_row(self, row: dict[str, Any]) -> None:
+        if not self.learn.epoch_timer.run_epoch:
+            return  # a row of something that came before; the first fit begins with a checkpoint
+        if row["epoch"] % self.every == 0 or self.learn.epoch + 1 == self.learn.n_epoch:
+            self.save()
+
+    def save(self) -> None:
+        """Write both files; each is whole, or the one before.
+
+        Raises
+        ------
+        OSError
+            They cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _write(self.folder / LAST, self._state())
+        self.written = True
+        best = self.learn.keep_best
+        if best.row is not None and best.row["epoch"] != self._best_written:
+            content = {"format": FORMAT, "row": best.row, "model": best.weights, **self.facts()}
+            _write(self.folder / BEST, content)
+            self._best_written = best.row["epoch"]
+
+    def _keepers(self) -> list[Callback]:
+        # Of the class: what an object of fastai's lacks is looked for in the Learner, and in the model.
+        return [callback for callback in self.learn.cbs if hasattr(type(callback), "load_state_dict")]
+
+    def _state(self) -> dict[str, Any]:
+        optimizer, loss = self.learn.opt, self.learn.recorder.smooth_loss
+        # The epoch that is kept is over; a gradient that is left is one of batches that are still accumulated.
+        gradients = [parameter.grad for parameter, *_ in optimizer.all_params()]
+        held = [grad for grad in gradients if grad is not None]
+        left = iter(torch.stack([grad.any() for grad in held]).tolist() if held else ())
+        return {
+            "format": FORMAT,
+            "model": self.learn.model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "gradients": [grad if grad is None or next(left) else False for grad in gradients],
+            "smooth_loss": (loss.count, loss.val),
+            "random": random_state(self.learn.dls.loaders),
+            "callbacks": {callback.name: callback.state_dict() for callback in self._keepers()},
+            **self.facts(),
+        }
+
+    def _restore_learner(self, state: dict[str, Any]) -> None:
+        parameters = [parameter for parameter, *_ in self.learn.opt.all_params()]
+        kept = state["optimizer"]
+        moved = [_to(entry, parameter.device) for entry, parameter in zip(kept["state"], parameters)]
+        self.learn.opt.load_state_dict({"state": moved, "hypers": kept["hypers"]})
+        for parameter, grad in zip(parameters, state["gradients"]):
+            if grad is not None:  # fastai's optimizer steps on zeros, but not on None
+                parameter.grad = torch.zeros_like(parameter) if grad is False else grad.to(parameter.device)
+        loss = self.learn.recorder.smooth_loss
+        loss.count, loss.val = state["smooth_loss"]
+        restore_random_state(state["random"], self.learn.dls.loaders)
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint, to CPU memory, by ``torch.load(weights_only=True)``: nothing in it is run.
+
+    Raises
+    ------
+    CheckpointError
+        The file is damaged, or no checkpoint of this format.
+    OSError
+        It is not there, or cannot be read.
+    """
+    with path.open("rb") as stream:
+        try:
+            state = torch.load(stream, map_location="cpu", weights_only=True)
+        except Exception as error:  # of many kinds: half a file is an OSError of torch's
+            raise CheckpointError(f"{path} is damaged, or no checkpoint") from error
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise CheckpointError(f"{path} is no checkpoint of this version")
+    return state
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with whole_file(path) as partial:
+        try:
+            with partial.open("wb") as stream:
+                torch.save(_on_host(_plain(content)), stream)
+        except RuntimeError as error:  # torch's writer complains of what the failed write has left
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
+
+
+def _plain(value: Any) -> Any:
+    """`value` in types that ``weights_only`` knows: no subclass of Tensor, no NumPy number, no list of fastcore's."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().as_subclass(torch.Tensor)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        return value
+    return [_plain(item) for item in value]
+
+
+def _on_host(content: Any) -> Any:
+    """`content` with all its tensors on the CPU, in as few transfers as the device can."""
+    found: list[torch.Tensor] = []
+    _map_tensors(content, lambda tensor: found.append(tensor) or tensor)
+    away = [tensor for tensor in found if tensor.device.type != "cpu"]
+    copies = dict(zip(map(id, away), to_host(away)))
+    return _map_tensors(content, lambda tensor: copies.get(id(tensor), tensor))
+
+
+def _map_tensors(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _map_tensors(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map_tensors(item, change) for item in value)
+    return value
+
+
+def _to(entry: dict[str, Any], device: torch.device) -> dict[str, Any]:
+    return {key: value.to(device) if isinstance(value, torch.Tensor) else value for key, value in entry.items()}
