@@ -64,7 +64,8 @@ def last_checkpoint(folder: Path, classes: list[str]) -> dict[str, Any] | None:
         It is damaged.
     """
     from app import report
-    from callbacks.checkpoint import LAST, read_checkpoint
+    from callbacks.checkpoint import LAST
+    from callbacks.checkpoint_file import read_checkpoint
     from callbacks.whole_file import sweep
 
     path = folder / "checkpoints" / LAST

@@ -11,21 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from fastai.callback.core import Callback
 
-from callbacks.host import to_host
+from callbacks.checkpoint_file import CheckpointError, write_checkpoint
 from callbacks.random_state import random_state, restore_random_state
 from callbacks.timing import RowCallback
-from callbacks.whole_file import whole_file
 
-FORMAT = 1
 LAST, BEST = "last.pth", "best.pth"
-
-
-class CheckpointError(ValueError):
-    """A file is no checkpoint, or one of another training; the message says so in one line."""
 
 
 class Checkpoint(RowCallback):
@@ -97,12 +90,12 @@ class Checkpoint(RowCallback):
             They cannot be written.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(self.folder / LAST, self._state())
+        write_checkpoint(self.folder / LAST, self._state())
         self.written = True
         best = self.learn.keep_best
         if best.row is not None and best.row["epoch"] != self._best_written:
-            content = {"format": FORMAT, "row": best.row, "model": best.weights, **self.facts()}
-            _write(self.folder / BEST, content)
+            content = {"row": best.row, "model": best.weights, **self.facts()}
+            write_checkpoint(self.folder / BEST, content)
             self._best_written = best.row["epoch"]
 
     def _keepers(self) -> list[Callback]:
@@ -116,7 +109,6 @@ class Checkpoint(RowCallback):
         held = [grad for grad in gradients if grad is not None]
         left = iter(torch.stack([grad.any() for grad in held]).tolist() if held else ())
         return {
-            "format": FORMAT,
             "model": self.learn.model.state_dict(),
             "optimizer": optimizer.state_dict(),
             "gradients": [grad if grad is None or next(left) else False for grad in gradients],
@@ -137,71 +129,6 @@ class Checkpoint(RowCallback):
         loss = self.learn.recorder.smooth_loss
         loss.count, loss.val = state["smooth_loss"]
         restore_random_state(state["random"], self.learn.dls.loaders)
-
-
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read a checkpoint, to CPU memory, by ``torch.load(weights_only=True)``: nothing in it is run.
-
-    Raises
-    ------
-    CheckpointError
-        The file is damaged, or no checkpoint of this format.
-    OSError
-        It is not there, or cannot be read.
-    """
-    with path.open("rb") as stream:
-        try:
-            state = torch.load(stream, map_location="cpu", weights_only=True)
-        except Exception as error:  # of many kinds: half a file is an OSError of torch's
-            raise CheckpointError(f"{path} is damaged, or no checkpoint") from error
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise CheckpointError(f"{path} is no checkpoint of this version")
-    return state
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    with whole_file(path) as partial:
-        try:
-            with partial.open("wb") as stream:
-                torch.save(_on_host(_plain(content)), stream)
-        except RuntimeError as error:  # torch's writer complains of what the failed write has left
-            if isinstance(error.__context__, OSError):
-                raise error.__context__ from None
-            raise
-
-
-def _plain(value: Any) -> Any:
-    """`value` in types that ``weights_only`` knows: no subclass of Tensor, no NumPy number, no list of fastcore's."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().as_subclass(torch.Tensor)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        return value
-    return [_plain(item) for item in value]
-
-
-def _on_host(content: Any) -> Any:
-    """`content` with all its tensors on the CPU, in as few transfers as the device can."""
-    found: list[torch.Tensor] = []
-    _map_tensors(content, lambda tensor: found.append(tensor) or tensor)
-    away = [tensor for tensor in found if tensor.device.type != "cpu"]
-    copies = dict(zip(map(id, away), to_host(away)))
-    return _map_tensors(content, lambda tensor: copies.get(id(tensor), tensor))
-
-
-def _map_tensors(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _map_tensors(item, change) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map_tensors(item, change) for item in value)
-    return value
 
 
 def _to(entry: dict[str, Any], device: torch.device) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from callbacks.checkpoint import read_checkpoint
+from callbacks.checkpoint_file import read_checkpoint
 from tests.app.forked_runs import ForkedRuns
 
 NETWORK = """

@@ -12,7 +12,7 @@ import yaml
 from app.errors import UsageError
 from app.resuming import resumed
 from app.train_args import build_parser
-from callbacks.checkpoint import read_checkpoint
+from callbacks.checkpoint_file import read_checkpoint
 
 
 @pytest.fixture

@@ -306,7 +306,7 @@ def test_interrupted_before_the_first_step(train, here, colours_once, monkeypatc
 
 
 def test_a_loss_that_is_no_number_after_good_epochs(train, here, colours_once, monkeypatch):
-    from callbacks.checkpoint import read_checkpoint
+    from callbacks.checkpoint_file import read_checkpoint
     from callbacks.timing import EpochTimer
 
     original = EpochTimer.before_train

@@ -14,7 +14,8 @@ from torch import nn
 
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
-from callbacks.checkpoint import BEST, LAST, Checkpoint, CheckpointError, read_checkpoint
+from callbacks.checkpoint import BEST, LAST, Checkpoint
+from callbacks.checkpoint_file import CheckpointError, read_checkpoint
 from callbacks.timing import EpochTimer
 
 FROZEN, UNFROZEN = 2, 3  # epochs
