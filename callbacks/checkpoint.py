@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from fastai.callback.core import Callback
+from fastai.callback.training import GradientAccumulation
 
 from callbacks.checkpoint_file import CheckpointError, write_checkpoint
 from callbacks.random_state import random_state, restore_random_state
@@ -104,19 +105,21 @@ class Checkpoint(RowCallback):
 
     def _state(self) -> dict[str, Any]:
         optimizer, loss = self.learn.opt, self.learn.recorder.smooth_loss
-        # The epoch that is kept is over; a gradient that is left is one of batches that are still accumulated.
-        gradients = [parameter.grad for parameter, *_ in optimizer.all_params()]
-        held = [grad for grad in gradients if grad is not None]
-        left = iter(torch.stack([grad.any() for grad in held]).tolist() if held else ())
         return {
             "model": self.learn.model.state_dict(),
             "optimizer": optimizer.state_dict(),
-            "gradients": [grad if grad is None or next(left) else False for grad in gradients],
+            "gradients": self._gradients(),
             "smooth_loss": (loss.count, loss.val),
             "random": random_state(self.learn.dls.loaders),
             "callbacks": {callback.name: callback.state_dict() for callback in self._keepers()},
             **self.facts(),
         }
+
+    def _gradients(self) -> list[torch.Tensor | bool | None]:
+        """Of each parameter: None, False for zeros, or what batches that are still accumulated have left."""
+        gradients = [parameter.grad for parameter, *_ in self.learn.opt.all_params()]
+        accumulates = any(isinstance(callback, GradientAccumulation) for callback in self.learn.cbs)
+        return [grad if grad is None or (accumulates and bool(grad.any())) else False for grad in gradients]
 
     def _restore_learner(self, state: dict[str, Any]) -> None:
         parameters = [parameter for parameter, *_ in self.learn.opt.all_params()]

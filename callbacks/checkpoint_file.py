@@ -63,7 +63,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 def _plain(value: Any) -> Any:
     """`value` in types that ``weights_only`` knows: no subclass of Tensor, no NumPy number, no list of fastcore's."""
     if isinstance(value, torch.Tensor):
-        return value.detach().as_subclass(torch.Tensor)
+        return value if type(value) is torch.Tensor else value.detach().as_subclass(torch.Tensor)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
