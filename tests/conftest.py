@@ -5,6 +5,7 @@ def test_something(photo_folder):
 """
 
 import colorsys
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,12 @@ import pytest
 from PIL import Image
 
 SIDE = 48  # px
+
+
+def pytest_configure():
+    """Take Ctrl-C as a terminal sends it: a shell ignores it in the jobs that it puts into the background."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
