@@ -36,11 +36,11 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
         ``on`` where it cannot work.
     """
     check_compile(asked, work.device)
-    kind, obstacle = work.device.type, _obstacle(work.device)
+    kind, hindrance = work.device.type, obstacle(work.device)
     if asked != "auto":
         return asked, "as asked"
-    if obstacle:
-        return "off", obstacle
+    if hindrance:
+        return "off", hindrance
     if step is None:
         return "off", "the training is too short"
     known = recall(_gain_key(model, work, way))
@@ -57,9 +57,9 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
 
 def check_compile(asked: str, device: torch.device) -> None:
     """Raise a UsageError where ``--compile on`` asks for what `device` cannot do."""
-    obstacle = _obstacle(device) if asked == "on" else None
-    if obstacle:
-        raise UsageError(f"--compile on: {obstacle}; use --compile off")
+    hindrance = obstacle(device) if asked == "on" else None
+    if hindrance:
+        raise UsageError(f"--compile on: {hindrance}; use --compile off")
 
 
 def learn_from(
@@ -94,7 +94,8 @@ def layers(model: nn.Module) -> int:
     return sum(1 for module in model.modules() if not list(module.children()))
 
 
-def _obstacle(device: torch.device) -> str | None:
+def obstacle(device: torch.device) -> str | None:
+    """Why nothing can be compiled on `device`, or None."""
     if device.type == "cuda":
         verdict = gpu_verdicts(torch.cuda.get_device_capability(device))["compile"]
         return None if verdict.pays else verdict.why

@@ -1,7 +1,6 @@
 """What a training consists of: phases, one after the other, each a one-cycle fit of so many epochs.
 
-for phase in plan(settings):
-    run(learn, phase, settings, folder)
+run_phases(learn, settings, folder)         # what is left of plan(settings)
 """
 
 from dataclasses import dataclass, field

@@ -15,7 +15,7 @@ from app import report
 from app.augmentation import device_augmentation
 from app.batch_size import probe, set_batch_size
 from app.capabilities import gpu_verdicts
-from app.compiling import check_compile, choose_compile, learn_from
+from app.compiling import check_compile, choose_compile, learn_from, obstacle
 from app.precision import SHORT, check_asked, choose_way
 from app.tf32 import set_tf32
 from app.trial import Work, step_seconds
@@ -55,7 +55,7 @@ class Speed:
         report.say(f"precision: {self.way} ({reason})")
         if self._probe_batch:
             self._settle_batch_size(settings)
-        if settings["compile"] != "off" and self._work.device.type != "xla":  # which compiles everything itself
+        if settings["compile"] != "off" and obstacle(self._work.device) is None:
             self._step = self._eager_step(settings["compile"])
         settings["compile"], reason = choose_compile(settings["compile"], learn.model, self._work, self.way, self._step)
         report.say(f"compile: {settings['compile']} ({reason})")

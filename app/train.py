@@ -13,7 +13,7 @@ from typing import Any
 
 from app.errors import UsageError, run, signalled
 from app.resuming import last_checkpoint, resumed
-from app.settings import dump, parse
+from app.settings import parse
 from app.train_args import build_parser
 
 
@@ -77,7 +77,6 @@ def main(argv: list[str]) -> int:
     if args.dry_run:
         return dry_run(learn, settings, folder)
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
-    dump(folder / "args.yaml", settings)
     save = partial(models.export, learn, spec, folder / "model.pkl")
     outcome = fitting.fit(learn, settings, folder, speed.settle, save, state)
     input_pipeline.say_cache(pixels)

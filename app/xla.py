@@ -75,10 +75,12 @@ def training_callbacks(settings: dict[str, Any]) -> list[Any]:
 
 def write_metrics(folder: Path) -> Path:
     """Write torch_xla's report of the process so far."""
+    from app.outputs import written
     from callbacks.xla import counters
 
     path = folder / REPORT
-    path.write_text(counters.report(), encoding="utf-8")
+    with written(path) as partial:
+        partial.write_text(counters.report(), encoding="utf-8")
     return path
 
 
