@@ -4,14 +4,13 @@ write_checkpoint(Path("last.pth"), {"model": model.state_dict()})
 read_checkpoint(Path("last.pth"))["model"]
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from callbacks.host import to_host
+from callbacks.host import nested_to_host
 from callbacks.whole_file import whole_file
 
 FORMAT = 1
@@ -53,7 +52,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
     with whole_file(path) as partial:
         try:
             with partial.open("wb") as stream:
-                torch.save(_on_host(_plain(content)), stream)
+                torch.save(nested_to_host(_plain(content)), stream)
         except RuntimeError as error:  # torch's writer complains of what the failed write has left
             if isinstance(error.__context__, OSError):
                 raise error.__context__ from None
@@ -73,22 +72,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         return value
     return [_plain(item) for item in value]
-
-
-def _on_host(content: Any) -> Any:
-    """`content` with all its tensors on the CPU, in as few transfers as the device can."""
-    found: list[torch.Tensor] = []
-    _map_tensors(content, lambda tensor: found.append(tensor) or tensor)
-    away = [tensor for tensor in found if tensor.device.type != "cpu"]
-    copies = dict(zip(map(id, away), to_host(away)))
-    return _map_tensors(content, lambda tensor: copies.get(id(tensor), tensor))
-
-
-def _map_tensors(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _map_tensors(item, change) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map_tensors(item, change) for item in value)
-    return value

@@ -5,8 +5,10 @@ losses = to_host(recorder.losses)           # in as few transfers as the device 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
+from fastcore.foundation import L
 
 # Devices for which many tensors in one transfer are cheaper than one each: what copies them, by device type.
 BATCHED: dict[str, Callable[[list[torch.Tensor]], list[torch.Tensor]]] = {}
@@ -33,6 +35,25 @@ def to_host(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         for place, tensor in zip(places, copy([tensors[place].detach() for place in places])):
             copies[place] = tensor
     return copies
+
+
+def nested_to_host(value: Any) -> Any:
+    """Nested dicts, lists and tuples with their tensors on the CPU, in one transfer; what is there is not copied."""
+    found: list[torch.Tensor] = []
+    _map_tensors(value, lambda tensor: found.append(tensor) or tensor)
+    away = [tensor for tensor in found if tensor.device.type != "cpu"]
+    copies = dict(zip(map(id, away), to_host(away)))
+    return _map_tensors(value, lambda tensor: copies.get(id(tensor), tensor))
+
+
+def _map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _map_tensors(part, change) for key, part in value.items()}
+    if isinstance(value, (list, tuple, L)):
+        return type(value)(_map_tensors(part, change) for part in value)
+    return value
 
 
 def _one_by_one(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
