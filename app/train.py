@@ -47,6 +47,7 @@ def main(argv: list[str]) -> int:
     from app.augmentation import loader_augmentation
     from app.determinism import repeatable
     from app.dry_run import dry_run
+    from app.finishing import finish
     from app.memory import say_peak_memory
     from app.speed import Speed
     from app.xla import loader_device
@@ -82,8 +83,7 @@ def main(argv: list[str]) -> int:
     input_pipeline.say_cache(pixels)
     say_peak_memory()
     speed.say_end()
-    if outcome.best or outcome.steps:
-        save(metrics=outcome.best)
+    finish(learn, scan, settings, folder, outcome, save)
     if outcome.interrupted:
         report.say_interrupted(folder, outcome.best, outcome.steps)
         return signalled(outcome.interrupted)

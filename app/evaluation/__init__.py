@@ -1,0 +1,1 @@
+"""What a model says of labelled images, and how good that is."""
