@@ -41,10 +41,15 @@ class OnnxPredictor:
 
     def probabilities(self, images: Sequence[Image.Image]) -> np.ndarray:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
-        (name,) = (wanted.name for wanted in self.session.get_inputs())
-        (logits,) = self.session.run(None, {name: self.preparation.pixels(images)})
+        logits = self.logits(images)
         powers = np.exp(logits - logits.max(1, keepdims=True))
         return powers / powers.sum(1, keepdims=True)
+
+    def logits(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
+        (name,) = (wanted.name for wanted in self.session.get_inputs())
+        (logits,) = self.session.run(None, {name: self.preparation.pixels(images)})
+        return logits
 
 
 def load_onnx(path: Path) -> OnnxPredictor:

@@ -60,13 +60,17 @@ class Predictor:
 
     def probabilities(self, images: Sequence[Image.Image]) -> Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
+        return self.logits(images).softmax(1)
+
+    def logits(self, images: Sequence[Image.Image]) -> Tensor:
+        """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
         with torch.inference_mode():
             batch = self.normalised(images)
             if self._many:
                 from models.fast_forward import fastest
 
                 self._forward, self._many = fastest(self.network, batch), False
-            return self._forward(batch).softmax(1)
+            return self._forward(batch)
 
 
 def batch_that_fits(size: tuple[int, int] | None) -> int:

@@ -62,10 +62,21 @@ class LearnerPredictor:
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
+        return self._run(images)
+
+    def logits(self, images: Sequence[Image.Image]) -> torch.Tensor:
+        """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
+        return self._run(images, act=_unchanged)
+
+    def _run(self, images: Sequence[Image.Image], **options: Any) -> torch.Tensor:
         items = [self.prepare(image) for image in images]  # what is prepared already stays as it is
         batch = self.learn.dls.test_dl(items, bs=len(items), num_workers=0)
         with self.learn.no_bar():
-            return self.learn.get_preds(dl=batch)[0]
+            return self.learn.get_preds(dl=batch, **options)[0]
+
+
+def _unchanged(logits: torch.Tensor) -> torch.Tensor:
+    return logits
 
 
 def load_trusted(path: Path) -> LearnerPredictor:
