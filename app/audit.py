@@ -69,8 +69,9 @@ def _check(source: str | None, csv: str | None, grid: str | None) -> None:
         raise UsageError(f"--grid {grid}: the name of a PNG file is expected")
     if not path.parent.is_dir():
         raise UsageError(f"--grid {grid}: the folder {path.parent} does not exist")
-    if source is not None and path.resolve().is_relative_to(Path(source).resolve()):
-        raise UsageError(f"--grid {grid} lies inside the data set {source}: nothing is written there, choose another")
+    from app.outputs import refuse_inside
+
+    refuse_inside("--grid", Path(grid), source)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from app.errors import USAGE, run
 COMMANDS = {
     "train": "train a classifier and export it",
     "predict": "predict the class of images",
+    "evaluate": "measure how good a model is on labelled images",
     "export": "write a trained model in another form",
     "audit": "say what is wrong with a data set",
     "devices": "report what there is to train on, and what pays there",

@@ -10,13 +10,15 @@ from typing import Any
 
 from fastai.learner import Learner
 
+from app.evaluation.evaluation_formats import save_summary
+from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
 from app.fitting import Outcome
 from app.outputs import written
 from callbacks.memory_format import ChannelsLast
 from data import Scan
 
-PREDICTIONS = "predictions.csv"
+PREDICTIONS, EVALUATION = "predictions.csv", "evaluation.json"
 
 
 def finish(
@@ -34,6 +36,7 @@ def finish(
         return
     scores = validation_scores(learn, scan.valid, _device_callbacks(settings))
     write_predictions(folder / PREDICTIONS, scores)
+    save_summary(measure(scores, settings["seed"]), folder / EVALUATION)
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

@@ -24,6 +24,12 @@ def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
         raise UsageError(f"{flag} {path} is read by this command: choose another name")
 
 
+def refuse_inside(flag: str, path: Path, source: str | None) -> None:
+    """Raise a UsageError where `path` lies in the folder `source`, if that is one."""
+    if source is not None and Path(source).is_dir() and path.resolve().is_relative_to(Path(source).resolve()):
+        raise UsageError(f"{flag} {path} lies inside the data set {source}: nothing is written there, choose another")
+
+
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
     """Give a temporary name beside `path`, which is flushed and renamed when all went well, else removed.

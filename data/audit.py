@@ -17,7 +17,7 @@ from data.classes import check_classes
 from data.duplicates import duplicate_findings, leaks
 from data.errors import DataError
 from data.findings import SEVERITIES, Finding, Item, count_files, file_findings, is_kept
-from data.folder import Layout, find_layout
+from data.folder import VALID_NAMES, Layout, find_layout
 from data.gather import Progress, gather_facts
 from data.names import name_findings
 from data.pixels import Pixels
@@ -47,6 +47,7 @@ def audit(
     csv_columns: Sequence[str] | None = None,
     allow_truncated: bool = False,
     drop_leaks: bool = False,
+    held_out: Sequence[str] = VALID_NAMES,
     remember: bool = True,
     progress: Progress | None = None,
     pixels: Pixels | None = None,
@@ -63,6 +64,8 @@ def audit(
         Keep images that end early, with what there is of them.
     drop_leaks
         Leave out of train what is in validation too.
+    held_out
+        The names of a split to validate on; the first that exists is used.
     remember
         Use the cache of facts.
     progress
@@ -78,10 +81,10 @@ def audit(
     """
     if csv is not None:
         root = Path(csv).parent if source is None else Path(source)
-        layout = read_table(Path(csv), root, csv_columns)
+        layout = read_table(Path(csv), root, csv_columns, held_out)
     else:
         root = Path(source)
-        layout = find_layout(root)
+        layout = find_layout(root, held_out)
     entries = [
         (path, split, label)
         for split, classes in layout.splits.items()

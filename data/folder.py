@@ -7,6 +7,7 @@ Nothing is opened here, and nothing is ever written into the folder.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,8 +39,13 @@ class Layout:
     nested: list[Path] = field(default_factory=list)
 
 
-def find_layout(root: Path) -> Layout:
+def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
     """Read the layout of `root`.
+
+    Parameters
+    ----------
+    held_out
+        The names that the folder for validation may have; the first that exists is used.
 
     Raises
     ------
@@ -52,7 +58,7 @@ def find_layout(root: Path) -> Layout:
         raise DataError(f"{root} is a file: give the folder that holds the images ({EXPECTED})")
     folders = {path.name.lower(): path for path in _folders(root)}
     train = folders.get("train")
-    valid = next((folders[name] for name in VALID_NAMES if name in folders), None)
+    valid = next((folders[name] for name in held_out if name in folders), None)
     layout = Layout()
     if train is None or _is_class(train, folders):
         if valid is not None and any(_folders(valid)):

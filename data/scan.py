@@ -136,7 +136,7 @@ def _scan_files(
     classes = sorted({item.label for item in train})
     notices = [finding.message for finding in found.findings if finding.severity != "note"]
     if "valid" not in found.layout.splits:
-        train, valid = _drawn_split(train, valid_pct, seed)
+        train, valid = drawn_split(train, valid_pct, seed)
         notices += check_classes(Path(found.source), classes, classes, valid)
         sentence += f"; no validation split, so {valid_pct:.0%} of each class drawn with seed {seed}"
     return Scan(
@@ -153,7 +153,7 @@ def _scan_files(
     )
 
 
-def _drawn_split(items: list[Item], valid_pct: float, seed: int) -> tuple[list[Item], list[Item]]:
+def drawn_split(items: list[Item], valid_pct: float, seed: int) -> tuple[list[Item], list[Item]]:
     """Draw validation so that copies of one image of a class stay together: no leak is made here."""
     copies: dict[tuple[str, str], list[Item]] = {}
     for item in items:

@@ -20,7 +20,9 @@ SEPARATORS = ",;\t"
 SPLITS = {"train": "train", "training": "train", "false": "train", "true": "valid"} | {n: n for n in VALID_NAMES}
 
 
-def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> Layout:
+def read_table(
+    file: Path, root: Path, columns: Sequence[str] | None = None, held_out: Sequence[str] = VALID_NAMES
+) -> Layout:
     """Read the layout that `file` describes; whether the images exist is not looked at.
 
     Parameters
@@ -30,6 +32,8 @@ def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> 
     columns
         The names of the columns of the path, the label and, when there are three, the split. None for
         `COLUMNS`, whose split may be absent.
+    held_out
+        The splits that may be used to validate; the first that occurs is.
 
     Returns
     -------
@@ -61,12 +65,12 @@ def read_table(file: Path, root: Path, columns: Sequence[str] | None = None) -> 
     if "train" not in splits:
         raise DataError(f"{file} has no line for training" if splits else f"{file} has no line below its header")
     layout.splits["train"] = splits["train"]
-    held_out = [name for name in VALID_NAMES if name in splits]
-    if held_out:
-        layout.splits["valid"] = splits[held_out[0]]
-    for name in held_out[1:]:
+    present = [name for name in held_out if name in splits]
+    if present:
+        layout.splits["valid"] = splits[present[0]]
+    for name in present[1:]:
         unused = [path for files in splits[name].values() for path in files]
-        layout.notices.append(f"{len(unused)} image(s) of split {name!r} ignored: {held_out[0]!r} is used to validate")
+        layout.notices.append(f"{len(unused)} image(s) of split {name!r} ignored: {present[0]!r} is used to validate")
     if copies:
         layout.notices.append(f"{copies} line(s) of {file} repeat another: ignored")
     return layout

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from fastai.learner import Learner
 from torch import Tensor
 
 from data import Sample
+
+if TYPE_CHECKING:  # a model that is only run needs no fastai
+    from fastai.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Scores:
         return wrong[self.losses[wrong].argsort(descending=True, stable=True)][:count].tolist()
 
 
-def validation_scores(learn: Learner, samples: Sequence[Sample], callbacks: Sequence[Any] = ()) -> Scores:
+def validation_scores(learn: "Learner", samples: Sequence[Sample], callbacks: Sequence[Any] = ()) -> Scores:
     """Run `learn` once over its validation images, in float32, as the exported model would.
 
     Parameters

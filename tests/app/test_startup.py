@@ -10,7 +10,7 @@ import pytest
 
 from app import predict, train
 
-COMMANDS = ("train", "predict", "export", "audit", "devices", "benchmark")
+COMMANDS = ("train", "predict", "evaluate", "export", "audit", "devices", "benchmark")
 HEAVY = "{'torch', 'torchvision', 'timm', 'fastai', 'tensorboard', 'matplotlib', 'pandas', 'scipy', 'yaml'}"
 every_command = pytest.mark.parametrize("command", COMMANDS)
 

@@ -1,0 +1,42 @@
+"""Which images can be held against a model: those whose class it knows, by name.
+
+kept, remarks = match(samples, predictor.classes)
+"""
+
+from collections.abc import Sequence
+
+from app.errors import UsageError
+from data import Sample
+
+LISTED = 5  # names spelled out in a line
+
+
+def match(samples: Sequence[Sample], classes: Sequence[str]) -> tuple[list[Sample], list[str]]:
+    """Leave out images of a class that is none of `classes`, and say so; say too which classes have no image.
+
+    Raises
+    ------
+    UsageError
+        Nothing is left.
+    """
+    known = set(classes)
+    kept = [sample for sample in samples if sample.label in known]
+    unknown = sorted({sample.label for sample in samples} - known)
+    if not kept:
+        raise UsageError(
+            f"none of the images' classes is one of the model's: the images have {_names(unknown)}, "
+            f"the model knows {_names(classes)}"
+        )
+    remarks = []
+    if unknown:
+        left_out = len(samples) - len(kept)
+        remarks.append(f"{left_out} image(s) left out, of classes that the model does not know: {_names(unknown)}")
+    labels = {sample.label for sample in kept}
+    if missing := [name for name in classes if name not in labels]:
+        remarks.append(f"{len(missing)} of the model's {len(classes)} classes without images here: {_names(missing)}")
+    return kept, remarks
+
+
+def _names(classes: Sequence[str]) -> str:
+    more = len(classes) - LISTED
+    return ", ".join(classes[:LISTED]) + (f" and {more} more" if more > 0 else "")
