@@ -79,7 +79,7 @@ def main(argv: list[str]) -> int:
     kept, remarks = match(found.samples, predictor.classes)
     for remark in [*found.notices, *remarks]:
         report.warn(remark)
-    report.say(f"data: {source} ({found.sentence}): {len(kept)} images, {len(found.skipped)} files left out")
+    report.say(f"data: {source} ({found.sentence}): {len(kept)} image(s), {len(found.skipped)} file(s) left out")
     on_device = predicting(predictor) if args.device == "xla" else nullcontext()
     with on_device, progress_bar("images") as progress:
         options = {"batch_size": args.batch_size, "tta": args.tta, "truncated": found.truncated}

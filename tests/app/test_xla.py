@@ -87,6 +87,19 @@ def test_tensorboard_has_what_xla_did(trained):
 
 
 @pytest.mark.slow
+def test_an_evaluation_is_the_cpus(trained, colours_once):
+    where, _, _ = trained
+    on_cpu, on_xla = (
+        run(where, "app.evaluate", "model.pkl", colours_once, "--format", "json", "--device", device)
+        for device in ("cpu", "xla")
+    )
+    assert (on_cpu.returncode, on_xla.returncode) == (0, 0), on_xla.stderr
+    expected, found = json.loads(on_cpu.stdout), json.loads(on_xla.stdout)
+    assert (found["device"], found["confusion_matrix"]) == ("xla", expected["confusion_matrix"])
+    assert found["log_loss"] == pytest.approx(expected["log_loss"], abs=1e-5)
+
+
+@pytest.mark.slow
 def test_predictions_are_the_cpus(trained, colours_once):
     where, _, _ = trained
     images = sorted((colours_once / "valid").rglob("*.jpg"))
