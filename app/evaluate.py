@@ -45,6 +45,7 @@ def build_parser() -> Parser:
     add("--min-accuracy", type=within(float, 0, 1), metavar="X", help="exit with 1 when the accuracy is below it")
     add("--format", choices=("table", "json", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    add("--plots", metavar="DIR", help="draw a reliability diagram and the worst errors there")
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
     add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
     add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
@@ -99,6 +100,10 @@ def main(argv: list[str]) -> int:
     evaluation = Evaluation(scores, measure(scores, args.seed), about)
     with output_stream(args.output) as stream:
         FORMATS[args.format](evaluation, stream)
+    if args.plots is not None:
+        from app.evaluation.evaluation_plots import write_plots
+
+        report.say(f"drawn: {', '.join(map(str, write_plots(evaluation, Path(args.plots), found.truncated)))}")
     accuracy = evaluation.measures.accuracy
     if args.min_accuracy is not None and accuracy < args.min_accuracy:
         report.say(f"accuracy {accuracy:.6g} is below --min-accuracy {args.min_accuracy:g}")
@@ -110,9 +115,13 @@ def _check(args: Namespace) -> None:
     """Refuse, before anything is read, what could not be written at the end."""
     if args.source is None and args.csv is None:
         raise UsageError("SOURCE is missing: give a folder of images, or --csv FILE")
-    if args.output is not None:
-        from app.outputs import refuse_inside, refuse_overwriting
+    from app.outputs import refuse_inside, refuse_overwriting
 
+    if args.plots is not None:
+        if Path(args.plots).exists() and not Path(args.plots).is_dir():
+            raise UsageError(f"--plots {args.plots} is a file: give a folder")
+        refuse_inside("--plots", Path(args.plots), args.source)
+    if args.output is not None:
         refuse_overwriting("--output", Path(args.output), [Path(args.model), *([Path(args.csv)] if args.csv else [])])
         refuse_inside("--output", Path(args.output), args.source)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
+from unicodedata import combining, east_asian_width
 
 from app.evaluation.accuracy_interval import CONFIDENCE
 from app.evaluation.calibration_error import BINS
@@ -63,7 +64,7 @@ def write_table(found: Evaluation, stream: TextIO) -> None:
 def write_json(found: Evaluation, stream: TextIO) -> None:
     """One object."""
     content = {**found.about, **found.measures.summary(), "worst": found.worst(WORST)}
-    stream.write(json.dumps(content, indent=2) + "\n")  # in ASCII, which holds any file's name
+    stream.write(_json(content))
 
 
 def write_csv(found: Evaluation, stream: TextIO) -> None:
@@ -90,13 +91,27 @@ FORMATS = {"table": write_table, "json": write_json, "csv": write_csv}
 def save_summary(measures: Measures, path: Path) -> None:
     """Write `measures` as JSON, whole or not at all."""
     with written(path) as partial:
-        partial.write_text(json.dumps(measures.summary(), indent=2) + "\n", encoding="utf-8")
+        partial.write_text(_json(measures.summary()), encoding="utf-8")
+
+
+def _json(content: dict[str, Any]) -> str:
+    """A line for each entry, and for each row of a table: with an indent, a matrix would take one for each number.
+
+    In ASCII, which holds any file's name.
+    """
+    lines = []
+    for key, value in content.items():
+        text = json.dumps(value)
+        if isinstance(value, list) and value and isinstance(value[0], list | dict):
+            text = "[\n    " + ",\n    ".join(map(json.dumps, value)) + "\n  ]"
+        lines.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _class_rows(measures: Measures) -> Iterable[str]:
     averages = [entry._replace(name=name) for name, entry in zip(AVERAGES, (measures.macro, measures.weighted))]
     rows = [*measures.per_class, *averages]
-    width = max(len(printable(entry.name)) for entry in rows)
+    width = max(_columns(printable(entry.name)) for entry in rows)
     yield f"{'class':<{width}}  precision  recall      F1  images"
     for entry in rows:
         yield _row(entry, width)
@@ -104,7 +119,13 @@ def _class_rows(measures: Measures) -> Iterable[str]:
 
 def _row(entry: ClassMeasures, width: int) -> str:
     name = printable(entry.name)
-    return f"{name:<{width}}  {entry.precision:9.4f}  {entry.recall:.4f}  {entry.f1:.4f}  {entry.support:6}"
+    padded = name + " " * (width - _columns(name))
+    return f"{padded}  {entry.precision:9.4f}  {entry.recall:.4f}  {entry.f1:.4f}  {entry.support:6}"
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal shows `text`: Chinese letters and emoji take two columns, accents none."""
+    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _single_figures(measures: Measures) -> Iterable[str]:

@@ -188,3 +188,20 @@ def test_usage(here, call, argv, said):
     code, out, err = call(main, *argv)
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {said}")
+
+
+def test_plots(evaluate, here, hard, colours_once):
+    code, _, err = evaluate("--plots", "plots/new", source=hard)
+    assert code == 0
+    assert err.splitlines()[-1] == "drawn: plots/new/reliability.png, plots/new/worst_errors.png"
+    for path in (here / "plots" / "new").iterdir():
+        assert min(Image.open(path).size) > 100
+    assert evaluate("--plots", "right").err.splitlines()[-1] == "drawn: right/reliability.png"  # of no error
+
+
+def test_plots_have_a_place(evaluate, here, hard):
+    (here / "file").touch()
+    assert evaluate("--plots", "file") == (2, "", "error: --plots file is a file: give a folder\n")
+    code, _, err = evaluate("--plots", hard / "plots", source=hard)
+    said = f"error: --plots {hard}/plots lies inside the data set {hard}: nothing is written there, choose another\n"
+    assert (code, err) == (2, said)

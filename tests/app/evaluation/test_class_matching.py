@@ -27,6 +27,14 @@ def test_some_are_unknown_and_some_missing():
     ]
 
 
+def test_unicode_forms():
+    """The same name exactly, if there is one; else in another form."""
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    assert match(samples(decomposed), [composed, "b"])[0] == samples(composed)
+    assert match(samples(composed), [decomposed, "b"])[0] == samples(decomposed)
+    assert match(samples(decomposed, composed), [composed, decomposed]) == (samples(decomposed, composed), [])
+
+
 def test_none_is_known():
     with pytest.raises(UsageError) as caught:
         match(samples("x"), ["a", "b"])

@@ -1,0 +1,57 @@
+"""The pictures of an evaluation: a reliability diagram, and a sheet of the worst errors.
+
+paths = write_plots(evaluation, Path("plots"))
+"""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from app.evaluation.evaluation_formats import WORST, Evaluation
+from app.outputs import written
+from app.pictures.images import draw_images
+from app.pictures.reliability import draw_reliability
+from data import ImageError, read_image
+from data.reader import Source
+
+RELIABILITY, WORST_ERRORS = "reliability.png", "worst_errors.png"
+SIDE = 320  # px, of the longer side of an image on the sheet
+DPI = 130
+
+
+def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> list[Path]:
+    """Write the pictures into `folder`, which is made; the sheet only where there are errors.
+
+    Parameters
+    ----------
+    truncated
+        As of `data.read_image`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [_save(draw_reliability(found.measures.calibration), folder / RELIABILITY)]
+    images, titles = [], []
+    for index, entry in zip(found.scores.worst(WORST), found.worst(WORST)):
+        try:
+            images.append(_thumbnail(found.scores.samples[index].source, truncated))
+        except ImageError:  # the file has gone since
+            continue
+        taken = f"{entry['true']} taken for {entry['predicted']} ({entry['probability']:.2f})"
+        titles.append(f"{taken}\n{Path(entry['file']).name}")
+    if images:
+        paths.append(_save(draw_images(images, titles, [False] * len(images)), folder / WORST_ERRORS))
+    return paths
+
+
+def _thumbnail(source: Source, truncated: bool) -> np.ndarray:
+    image = read_image(source, for_size=SIDE, truncated=truncated)
+    image.thumbnail((SIDE, SIDE))
+    return np.asarray(image.convert("RGB"))
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    with written(path) as partial, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty square says so too
+        figure.savefig(partial, format="png", dpi=DPI)
+    return path

@@ -1,0 +1,1 @@
+"""Pictures drawn with matplotlib's objects, without its state or a window."""
