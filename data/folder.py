@@ -75,6 +75,13 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
     return layout
 
 
+def held_out_alone(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Path | None:
+    """The folder of classes in `root` that is named as one of `held_out`, where there is none to train on beside it."""
+    folders = {path.name.lower(): path for path in _folders(root)} if root.is_dir() else {}
+    found = next((folders[name] for name in held_out if name in folders), None)
+    return found if found is not None and "train" not in folders and any(_folders(found)) else None
+
+
 def image_files(folder: Path) -> list[Path]:
     """All image files below `folder`, by suffix, sorted; hidden files and folders are left out."""
     return [path for path in _files(folder) if _may_be_image(path.name)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from data.audit import Audit, audit
 from data.errors import DataError
 from data.findings import Item
-from data.folder import VALID_NAMES
+from data.folder import VALID_NAMES, held_out_alone
 from data.gather import Progress
 from data.scan import Sample, drawn_split, scan
 
@@ -71,9 +71,16 @@ def labelled(
         options = {"allow_truncated": allow_truncated, "drop_leaks": drop_leaks, "progress": progress}
         return audit(source, csv=csv, csv_columns=csv_columns, held_out=held_out, **options)
 
-    found = look(("test",) if split == "test" else VALID_NAMES)
-    kept, sentence = _of_split(found, split, valid_pct, seed)
-    if split == "all":
+    held_out = ("test",) if split == "test" else VALID_NAMES
+    alone = held_out_alone(Path(source), held_out) if csv is None and split != "train" else None
+    if alone is not None:
+        source = alone
+        found = look(VALID_NAMES)
+        kept, sentence = found.kept, f"{alone.name}/ alone; all images"
+    else:
+        found = look(held_out)
+        kept, sentence = _of_split(found, split, valid_pct, seed)
+    if split == "all" and alone is None:
         # Beside a folder for validation, one for tests is not looked at by a training.
         known = {item.path for item in kept}
         kept = kept + [item for item in look(("test",)).kept if item.path not in known]

@@ -67,6 +67,17 @@ def test_a_drawn_split_is_that_of_a_training(photo_folder, seed):
     assert len(labelled(root, "all").samples) == 20
 
 
+@pytest.mark.parametrize("split", ["test", "all", "valid"])
+def test_a_folder_for_tests_alone(three, split):
+    """Valid takes it too, as a training does where it is the only one held out."""
+    for name in ("train", "valid"):
+        shutil.rmtree(three / name)
+    found = labelled(three, split)
+    assert (counts(found), found.sentence) == (TEST, "test/ alone; all images")
+    with pytest.raises(DataError, match="has test/ but no train/"):
+        labelled(three, "train")
+
+
 def test_one_class_alone_and_a_file_that_cannot_be_read(photo_folder):
     root = photo_folder(classes=("cat",), train=3, valid=0) / "train"
     (root / "cat" / "empty.jpg").touch()
