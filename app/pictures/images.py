@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 MAX_COLUMNS = 5
 TILE_INCHES, LINE_INCHES = 2.1, 0.14
-FONT_POINTS, LETTERS, MAX_LINES = 7.5, 30, 5  # of a title under TILE_INCHES
+FONT_POINTS, LETTERS, MAX_LINES = 7.5, 20, 8  # of a title over a tile, whose width holds so many of the widest letters
 GREEN, RED = "#2f855a", "#c53030"
 
 
