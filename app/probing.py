@@ -21,12 +21,13 @@ from app.errors import Terminated
 from app.precision import inference_dtype
 from app.progress import progress_bar
 from callbacks.timing import WaitedFor, synchronize
-from models.features import features, ready
+from models.features import QuickBody, features, ready
 from models.learners import macro_f1
 from models.linear_head import LinearHead
 from models.probe import Probe, balanced, fit_probe
 
 EPOCH, PHASE = 0, "probe"  # in the rows: before the first epoch
+MANY = 500  # images from which on a frozen graph saves more than it costs
 
 
 def probe(learn: Learner, settings: dict[str, Any]) -> None:
@@ -44,15 +45,17 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
     dtype, reason = inference_dtype(device)
     started = _now(device)
     batches = WaitedFor(_batches(learn, learn.dls.train_ds, settings))
+    many = len(learn.dls.train_ds) + len(learn.dls.valid_ds) >= MANY
+    quick = QuickBody() if many and dtype is not None and device.type == "cpu" else None
     with ready(learn.model, dtype):
-        x, y = features(learn.model, batches)
+        x, y = features(learn.model, batches, quick)
     x, y = x.clone(), y.clone()  # out of inference mode: autograd may keep them
     classes = LinearHead.of(learn.model).linear.out_features
     weights = None if settings["balance"] == "none" else balanced(y, classes)
     found = fit_probe(x, y, classes, weights=weights, seed=settings["seed"])
     train_seconds = _now(device) - started
     with ready(learn.model, dtype):
-        valid_x, valid_y = features(learn.model, _batches(learn, learn.dls.valid_ds, settings))
+        valid_x, valid_y = features(learn.model, _batches(learn, learn.dls.valid_ds, settings), quick)
     found.write(learn.model)
     predicted = found(valid_x).argmax(1)
     report.say(

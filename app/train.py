@@ -94,6 +94,7 @@ def main(argv: list[str]) -> int:
 
 def _scan(args: Namespace, pixels: Any) -> Any:
     import data
+    from app.importing_ahead import importing_ahead
     from app.progress import progress_bar
 
     with progress_bar("files looked at") as progress:
@@ -107,7 +108,7 @@ def _scan(args: Namespace, pixels: Any) -> Any:
             data_dir=args.data_dir,
             allow_truncated=args.allow_truncated,
             drop_leaks=args.drop_leaks,
-            progress=progress,
+            progress=importing_ahead("app.fitting", progress),
             pixels=pixels,
         )
 

@@ -9,14 +9,11 @@ network as it is. It is taken where it is faster on the batch that is given, and
 """
 
 import time
-import warnings
-from collections.abc import Callable
-from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
-Forward = Callable[[Tensor], Tensor]
+from models.frozen import Forward, frozen
 
 WARM_UP = 2  # runs before a frozen graph has its final form
 GAIN = 0.9  # of the time; less of a gain is not worth another rounding
@@ -30,35 +27,28 @@ def fastest(network: nn.Module, batch: Tensor) -> Forward:
     plain_seconds, expected = _timed(network, batch)
     dtype = torch.bfloat16 if _has_bfloat16() else torch.float32
     try:
-        frozen = _frozen(network, batch, dtype)
+        graph = frozen(network, batch, dtype)
+        quick = graph if dtype == torch.float32 else _decided(network, graph)
         for _ in range(WARM_UP):
-            frozen(batch)
-        seconds, found = _timed(frozen, batch)
+            quick(batch)
+        seconds, found = _timed(quick, batch)
     except Exception:  # networks that cannot be traced or converted fail in many ways, and run as they are
         return network
     faster = seconds < GAIN * plain_seconds
-    return frozen if faster and _agree(expected, found, LARGEST_DIFFERENCE[dtype]) else network
+    return quick if faster and _agree(expected, found, LARGEST_DIFFERENCE[dtype]) else network
 
 
 def _has_bfloat16() -> bool:
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
-def _frozen(network: nn.Module, batch: Tensor, dtype: torch.dtype) -> Forward:
-    def converted(images: Tensor) -> Tensor:
-        return images.to(dtype, memory_format=torch.channels_last)
-
-    copy = deepcopy(network).to(dtype=dtype, memory_format=torch.channels_last)
-    with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
-        warnings.simplefilter("ignore")  # of sizes that become constants: all batches have the same
-        graph = torch.jit.freeze(torch.jit.trace(copy, converted(batch.clone()), check_trace=False))
+def _decided(network: nn.Module, graph: Forward) -> Forward:
+    """`graph`, but images whose class it leaves open go through `network`."""
 
     def forward(images: Tensor) -> Tensor:
-        missing = len(batch) - len(images)  # the graph knows one size
-        whole = torch.cat([images, images.new_zeros(missing, *images.shape[1:])]) if missing else images
-        logits = graph(converted(whole))[: len(images)].float()
+        logits = graph(images)
         unsure = _lead(logits.softmax(1)) < SURE
-        if dtype != torch.float32 and unsure.any():
+        if unsure.any():
             logits[unsure] = network(images[unsure])
         return logits
 

@@ -23,18 +23,6 @@ def network():
     return network.eval()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("count", [8, 5, 1])
-def test_a_frozen_network_gives_the_same_probabilities(network, dtype, count):
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    with torch.inference_mode():
-        frozen = fast_forward._frozen(network, IMAGES, dtype)
-        found, expected = frozen(IMAGES[:count]).softmax(1), network(IMAGES[:count]).softmax(1)
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, expected, atol=1e-5 if dtype == torch.float32 else 0.03, rtol=0)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
-
-
 class Unstable(nn.Module):
     """Never the same twice, so that no other way agrees with it."""
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from models.errors import ModelError
-from models.features import features, ready
+from models.features import QuickBody, features, ready
 from models.linear_head import LinearHead
 from models.probe import Probe
 
@@ -63,6 +63,34 @@ def test_bf16_features_are_float32_and_close(model):
     assert half.dtype == torch.float32
     assert not torch.equal(half, whole)
     assert torch.nn.functional.cosine_similarity(half, whole).min() > 0.99
+
+
+def test_a_frozen_body_sees_the_same(model):
+    whole, _ = take(model, batches())
+    quick = QuickBody()
+    with ready(model, torch.bfloat16):
+        first, y = (found.clone() for found in features(model, batches(), quick))
+        again, _ = features(model, batches(), quick)
+    assert quick.of(model, None) is not model  # there was a graph
+    assert (first.dtype, y.tolist()) == (torch.float32, [0, 1, 2, 0, 1, 2])
+    assert torch.equal(first, again)
+    assert torch.nn.functional.cosine_similarity(first, whole).min() > 0.99
+
+
+class Untraceable(nn.Module):
+    def forward(self, images):
+        if torch.jit.is_tracing():
+            raise RuntimeError("not this way")
+        return images.mean((2, 3))
+
+
+def test_a_body_that_cannot_be_frozen_runs_as_it_is():
+    model, quick = nn.Sequential(Untraceable(), nn.Linear(3, 3)), QuickBody()
+    with ready(model):
+        found, _ = features(model, batches(), quick)
+        expected, _ = features(model, batches())
+    assert torch.equal(found, expected)
+    assert isinstance(model[1], nn.Linear)
 
 
 def test_the_model_is_as_before_also_after_an_exception(model):
