@@ -39,7 +39,9 @@ def start_xla(devices: int | None = None, cache: str | None = None) -> tuple[Any
 
 def loader_device(device: Any) -> Any:
     """Where the loaders put their batches: on the CPU for XLA, whose callback uploads them in the background."""
-    return "cpu" if device.type == "xla" else device
+    import torch
+
+    return torch.device("cpu") if device.type == "xla" else device
 
 
 def training_device(learn: Any, settings: dict[str, Any]) -> Any:

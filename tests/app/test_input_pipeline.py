@@ -80,7 +80,8 @@ def test_the_settings_can_be_used_again(photos, train, own_cache_folder):
 def test_without_a_cache_every_epoch_decodes(photos, train, reads, own_cache_folder):
     result, _ = train(photos, *TRAIN, "--cache", "off")
     assert result.code == 0, result.err
-    assert reads == dict.fromkeys(photos.rglob("*.jpg"), 1 + 2)  # the audit, two epochs
+    # The audit, two epochs, and what the exported model says of the validation images.
+    assert reads == {file: 1 + 2 + ("valid" in file.parts) for file in photos.rglob("*.jpg")}
     assert not own_cache_folder.exists()
 
 
@@ -107,7 +108,7 @@ def test_a_cache_on_a_full_disk_is_said_and_ends_nothing(photos, train, reads, m
     result, _ = train(photos, *TRAIN)
     assert result.code == 0, result.err
     assert f"warning: the cache is full ({own_cache_folder}: 0.0 GB are in use)" in result.err
-    assert sum(reads.values()) == 3 * 12
+    assert sum(reads.values()) == 3 * 12 + len(list(photos.glob("valid/*/*.jpg")))
 
 
 @pytest.mark.parametrize(

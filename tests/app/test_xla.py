@@ -3,6 +3,7 @@
 python -m pytest tests/app/test_xla.py
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -18,7 +19,7 @@ from app.compiling import choose_compile
 from app.errors import UsageError
 from app.precision import choose_way
 from app.trial import Way, Work
-from app.xla import devices_in_use
+from app.xla import devices_in_use, loader_device
 from callbacks.xla import runtime
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -84,6 +85,26 @@ def test_tensorboard_has_what_xla_did(trained):
     assert all(event.value <= 4 for event in events.Scalars("xla/transfers_from_device"))  # 3, and one metric
     assert "warning: XLA compiled" not in done.stderr
     assert "Metric: CompileTime" in (folder / "xla_metrics.txt").read_text()
+
+
+@pytest.mark.slow
+def test_a_pretrained_network_begins_with_its_probe(colours_once, tmp_path):
+    """The photo path: a probe on the CPU, then fixed batch norms on XLA."""
+    pytest.importorskip("torch_xla")
+    flags = ("--device", "xla", "--arch", "tf_efficientnet_lite0", "--img-size", 32, "--batch-size", 8)
+    done = run(tmp_path, "app.train", colours_once, *flags, "--epochs", 1)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+    assert [(row["epoch"], row["phase"]) for row in rows] == [("0", "probe"), ("1", "unfrozen")]
+    assert float(rows[0]["accuracy"]) == 1
+    image = colours_once / "valid" / "red" / "0.jpg"
+    assert run(tmp_path, "app.predict", "model.pkl", image, "--topk", 1).stdout.count("red") == 2  # folder, class
+
+
+def test_the_loaders_of_xla_are_the_cpus():
+    assert loader_device(torch.device("xla")) == torch.device("cpu")
+    assert loader_device(torch.device("cuda")) == torch.device("cuda")
 
 
 @pytest.mark.slow
