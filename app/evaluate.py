@@ -48,6 +48,7 @@ def build_parser() -> Parser:
     add("--plots", metavar="DIR", help="draw a reliability diagram and the worst errors there")
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
     add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
+    add("--raw", action="store_true", help="probabilities as they were before calibration")
     add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
     return parser
 
@@ -66,7 +67,7 @@ def main(argv: list[str]) -> int:
         print(f"device: {device} ({reason})", file=sys.stderr)
     import models
 
-    predictor = models.load(Path(args.model), trust=args.trust)
+    predictor = models.load(Path(args.model), trust=args.trust, raw=args.raw)
     found = _labelled(args)
     from app import report
     from app.evaluation.class_matching import match

@@ -5,18 +5,22 @@ finish(learn, scan, settings, folder, outcome, save)
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fastai.learner import Learner
 
+from app import report
 from app.evaluation.evaluation_formats import save_summary
 from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
+from app.evaluation.temperature import Temperature, calibrate
 from app.fitting import Outcome
 from app.outputs import written
 from callbacks.memory_format import ChannelsLast
 from data import Scan
+from models.temperature import last_layer
 
 PREDICTIONS, EVALUATION = "predictions.csv", "evaluation.json"
 
@@ -29,14 +33,22 @@ def finish(
     outcome: Outcome,
     save: Callable[..., None],
 ) -> None:
-    """Export by `save` what was learned, if anything; describe it, unless the user has interrupted the run."""
+    """Export by `save` what was learned, if anything; calibrate and describe it, unless the user has interrupted."""
     if outcome.best or outcome.steps:
-        save(metrics=outcome.best)
+        save(metrics=outcome.best)  # first of all: nothing that comes now can lose it
     if outcome.interrupted:
         return
-    scores = validation_scores(learn, scan.valid, _device_callbacks(settings))
+    with last_layer(learn.model) as last:
+        scores = validation_scores(learn, scan.valid, _device_callbacks(settings))
+    found = calibrate(scores, settings["seed"])
+    if not last.is_linear:
+        found = Temperature(1.0, found.images, reason="the network does not end with a linear layer")
+    report.say(f"calibration: {found.sentence}")
+    if found.temperature != 1:
+        scores = replace(scores, logits=scores.logits / found.temperature)
+        save(metrics=outcome.best, temperature=found.temperature)
     write_predictions(folder / PREDICTIONS, scores)
-    save_summary(measure(scores, settings["seed"]), folder / EVALUATION)
+    save_summary(measure(scores, settings["seed"]), folder / EVALUATION, calibration=found.facts())
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

@@ -35,6 +35,7 @@ def build_parser() -> Parser:
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
     add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
+    add("--raw", action="store_true", help="probabilities as they were before calibration")
     add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
     return parser
 
@@ -58,7 +59,7 @@ def main(argv: list[str]) -> int:
         print("device: {} ({})".format(*choose_device("xla")), file=sys.stderr)
     import models
 
-    predictor = models.load(Path(args.model), trust=args.trust)
+    predictor = models.load(Path(args.model), trust=args.trust, raw=args.raw)
     topk = min(args.topk, len(predictor.classes))
     failures: list[str] = []
     on_device = predicting(predictor) if args.device == "xla" else nullcontext()

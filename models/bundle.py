@@ -30,6 +30,7 @@ from models import sidecar
 from models.preparation import Preparation
 from models.rebuild import describe
 from models.spec import Spec
+from models.temperature import fold
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "timm")
 
@@ -48,7 +49,9 @@ class PortablePickler(pickle.Pickler):
 PORTABLE_PICKLE = SimpleNamespace(__name__="pickle", Pickler=PortablePickler)
 
 
-def export(learn: Learner, spec: Spec, path: Path, metrics: Mapping[str, Any] | None = None) -> None:
+def export(
+    learn: Learner, spec: Spec, path: Path, metrics: Mapping[str, Any] | None = None, temperature: float = 1.0
+) -> None:
     """Write the network of `learn` as a stock fastai Learner, and its weights and description beside it.
 
     The pickle holds classes of torch, torchvision, timm and fastai only (and the user's own, for a network
@@ -59,14 +62,18 @@ def export(learn: Learner, spec: Spec, path: Path, metrics: Mapping[str, Any] | 
     ----------
     metrics
         What the training reached, by name, for the description; values that JSON holds.
+    temperature
+        By which the logits are to be divided; it becomes part of the last linear layer (`models.temperature`).
     """
     model = deepcopy(learn.model).cpu().float().eval()
+    if temperature != 1:
+        fold(model, temperature)
     facts = {
         **describe(model, spec.arch),
         "classes": list(spec.classes),
         **Preparation((spec.image_size, spec.image_size), mean=spec.mean, std=spec.std).facts(),
         "background": "white",  # what the reader puts behind transparent pixels
-        "temperature": 1.0,  # by which the last layer's weights are divided already
+        "temperature": temperature,  # by which the last layer's weights are divided already
         "metrics": dict(metrics or {}),
         "versions": versions(),
     }

@@ -65,8 +65,11 @@ def unsound(facts: Any, needed: Iterable[str] = PREDICTION) -> str:
 def _has_sound_values(facts: dict[str, Any]) -> bool:
     classes, size, mean, std = (facts[key] for key in ("classes", "image_size", "mean", "std"))
     sides = size if isinstance(size, list) else [size, size]
+    temperature = facts.get("temperature", 1.0)
     return (
-        len(classes) > 0
+        isinstance(temperature, (int, float))
+        and 0 < temperature < float("inf")
+        and len(classes) > 0
         and all(isinstance(name, str) for name in classes)
         and len(sides) == 2
         and all(isinstance(side, int) and 0 < side <= LARGEST_SIDE for side in sides)

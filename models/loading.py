@@ -13,17 +13,20 @@ from typing import Any
 from models import sidecar
 from models.errors import ModelError
 from models.light_import import import_lightly
+from models.temperature import Uncalibrated
 
 GIVE = "give the model.pkl that app.train wrote"
 
 
-def load(path: Path, trust: bool = False) -> Any:
+def load(path: Path, trust: bool = False, raw: bool = False) -> Any:
     """Load an exported model: a .pkl of ours or of stock fastai, a .safetensors or its .json, or an .onnx.
 
     Parameters
     ----------
     trust
         Run the code that a pickle holds, and that of a network of the user's own.
+    raw
+        Undo its calibration (`models.temperature.Uncalibrated`).
 
     Returns
     -------
@@ -35,6 +38,16 @@ def load(path: Path, trust: bool = False) -> Any:
     ModelError
         No such file, it holds something else, or needs `trust`; the message says what.
     """
+    found = _load(path, trust)
+    if not raw:
+        return found
+    try:
+        return Uncalibrated(found)
+    except ModelError as error:
+        raise ModelError(f"{path} {error}") from error
+
+
+def _load(path: Path, trust: bool) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, give an exported model.pkl")
     if path.stat().st_size == 0:

@@ -57,6 +57,7 @@ def take_over(network: nn.Module, classes: Sequence[str], source: Any) -> int:
     from torch import nn
 
     theirs = source.network.state_dict() if hasattr(source, "network") else {}
+    temperature = getattr(source, "facts", {}).get("temperature", 1.0)  # of its validation images, not of what comes
     ours = network.state_dict()
     last = [name for name, module in network.named_modules() if isinstance(module, nn.Linear)][-1]
     final = (f"{last}.weight", f"{last}.bias")
@@ -74,7 +75,7 @@ def take_over(network: nn.Module, classes: Sequence[str], source: Any) -> int:
             if name in final:
                 if name in theirs and theirs[name].shape[1:] == tensor.shape[1:]:
                     for label in known:
-                        tensor[classes.index(label)] = theirs[name][source.classes.index(label)]
+                        tensor[classes.index(label)] = temperature * theirs[name][source.classes.index(label)]
             elif name not in missing:
                 tensor.copy_(theirs[name])
     return len(known)

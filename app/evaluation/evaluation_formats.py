@@ -88,10 +88,10 @@ def write_csv(found: Evaluation, stream: TextIO) -> None:
 FORMATS = {"table": write_table, "json": write_json, "csv": write_csv}
 
 
-def save_summary(measures: Measures, path: Path) -> None:
-    """Write `measures` as JSON, whole or not at all."""
+def save_summary(measures: Measures, path: Path, **more: Any) -> None:
+    """Write `measures`, and `more` values, as JSON, whole or not at all."""
     with written(path) as partial:
-        partial.write_text(_json(measures.summary()), encoding="utf-8")
+        partial.write_text(_json(measures.summary() | more), encoding="utf-8")
 
 
 def _json(content: dict[str, Any]) -> str:
