@@ -1,6 +1,6 @@
 """After the fit: the export, and what the exported model says of every validation image.
 
-finish(learn, scan, settings, folder, outcome, save)
+finish(learn, scan, settings, board, outcome, save)
 """
 
 import csv
@@ -12,13 +12,16 @@ from typing import Any
 from fastai.learner import Learner
 
 from app import report
+from app.board_ending import write_ending
 from app.evaluation.evaluation_formats import save_summary
 from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
 from app.evaluation.temperature import Temperature, calibrate
 from app.fitting import Outcome
 from app.outputs import written
+from app.run_pictures import write_run_pictures
 from callbacks.memory_format import ChannelsLast
+from callbacks.tensorboard import TensorBoard
 from data import Scan
 from models.temperature import last_layer
 
@@ -29,7 +32,7 @@ def finish(
     learn: Learner,
     scan: Scan,
     settings: dict[str, Any],
-    folder: Path,
+    board: TensorBoard,
     outcome: Outcome,
     save: Callable[..., None],
 ) -> None:
@@ -38,6 +41,7 @@ def finish(
         save(metrics=outcome.best)  # first of all: nothing that comes now can lose it
     if outcome.interrupted:
         return
+    folder = learn.path
     with last_layer(learn.model) as last:
         scores = validation_scores(learn, scan.valid, _device_callbacks(settings))
     found = calibrate(scores, settings["seed"])
@@ -48,7 +52,10 @@ def finish(
         scores = replace(scores, logits=scores.logits / found.temperature)
         save(metrics=outcome.best, temperature=found.temperature)
     write_predictions(folder / PREDICTIONS, scores)
-    save_summary(measure(scores, settings["seed"]), folder / EVALUATION, calibration=found.facts())
+    measures = measure(scores, settings["seed"])
+    save_summary(measures, folder / EVALUATION, calibration=found.facts())
+    pictures = write_run_pictures(folder, outcome.rows, scores, measures, scan.truncated)
+    write_ending(board.writer, settings, scores, measures, pictures)
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

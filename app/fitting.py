@@ -1,11 +1,9 @@
-"""The training itself: settle what was left open, then run the phases with the callbacks.
+"""The training itself: the probe and the phases, with the callbacks.
 
-settings = settle(args, spec, scan)
-outcome = fit(learn, settings, folder)
+outcome = fit(learn, settings, folder, open_board(settings, folder))
 """
 
 import signal
-from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,12 +15,11 @@ from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
 
 from app import report
-from app.errors import Terminated, UsageError
+from app.errors import Terminated
 from app.phases import run_phases
 from app.probing import probe
 from app.rate_finder import find_rate
-from app.settings import NOT_SETTINGS, dump
-from app.xla import devices_in_use
+from app.settings import dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
@@ -33,8 +30,6 @@ from callbacks.interrupt import Interruptible
 from callbacks.results import ResultsCSV
 from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
-from data import Scan
-from models import Spec
 
 STEPS_BETWEEN_READINGS = 10  # of the loss: each waits for the device
 
@@ -52,55 +47,25 @@ class Outcome:
     interrupted: int
     """The number of the signal that ended it, or 0."""
 
-
-def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
-    """Every setting with the value that is used, in the form of ``args.yaml``."""
-    settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
-    recipe = spec.recipe
-    chosen = {
-        "source": args.source if scan.source == "cifar10" else _absolute(args.source),
-        "csv": _absolute(args.csv),
-        "csv_columns": args.csv_columns and ",".join(args.csv_columns),
-        "arch": spec.arch.name,
-        "pretrained": spec.pretrained,
-        "img_size": spec.image_size,
-        "probe": spec.probe,
-        "epochs": recipe.epochs,
-        "freeze_epochs": recipe.freeze_epochs,
-        "batch_size": recipe.batch_size,
-        "train_bn": recipe.train_bn,
-        "xla_devices": devices_in_use(settings),
-        "lr": recipe.lr[args.opt],
-        "wd": recipe.wd[args.opt],
-    }
-    always = ("source", "csv", "csv_columns", "arch", "pretrained", "probe", "img_size", "xla_devices")
-    settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
-    if settings["batch_size"] == "auto":  # on a GPU, `app.speed` finds another one, when there is a model
-        settings["batch_size"] = recipe.batch_size
-    if settings["batch_size"] > len(scan.train):
-        report.warn(
-            f"batch size {settings['batch_size']} is lowered to the {len(scan.train)} training images there are"
-        )
-        settings["batch_size"] = len(scan.train)
-    if settings["freeze_epochs"] and not spec.pretrained:
-        report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
-        settings["freeze_epochs"] = 0
-    if not spec.pretrained and not settings["train_bn"]:
-        report.warn("--no-train-bn has no meaning without pretrained weights: ignored")
-        settings["train_bn"] = True
-    if not spec.probe and not settings["epochs"] + settings["freeze_epochs"]:
-        raise UsageError("--epochs 0: without the probe of a pretrained network nothing would be learned")
-    return settings
+    rows: list[dict[str, Any]]
+    """Of all epochs, the probe's included."""
 
 
-def _absolute(path: str | None) -> str | None:
-    return None if path is None else str(Path(path).resolve())
+def open_board(settings: dict[str, Any], folder: Path) -> TensorBoard:
+    """The run's events; to be closed when nothing is left to be written."""
+    return TensorBoard(folder, _steps_between_readings(settings))
+
+
+def _steps_between_readings(settings: dict[str, Any]) -> int | None:
+    """Steps between two losses that are read; None for once an epoch."""
+    return settings["log_every"] or (None if settings["device"] == "xla" else STEPS_BETWEEN_READINGS)
 
 
 def fit(
     learn: Learner,
     settings: dict[str, Any],
     folder: Path,
+    board: TensorBoard,
     prepare: Callable[[], Sequence[Callback]] = tuple,
     save: Callable[[], None] = lambda: None,
     state: dict[str, Any] | None = None,
@@ -121,17 +86,12 @@ def fit(
     callbacks.finite.NonFiniteLoss
         The loss became infinite or not a number.
     """
-    every = settings["log_every"] or (None if settings["device"] == "xla" else STEPS_BETWEEN_READINGS)
-    timer, best, interrupt, board = (
-        EpochTimer(),
-        KeepBest(settings["monitor"]),
-        Interruptible(),
-        TensorBoard(folder, every),
-    )
+    timer, best, interrupt = EpochTimer(), KeepBest(settings["monitor"]), Interruptible()
     results, checkpoint = ResultsCSV(folder / "results.csv"), _checkpoint(learn, settings, folder)
     learn.remove_cb(ProgressCallback)  # Console takes its place
     others = list(learn.cbs)
-    learn.add_cbs([timer, StopOnNonFinite(every), Console(report.tell), results, board, best, checkpoint, interrupt])
+    finite = StopOnNonFinite(_steps_between_readings(settings))
+    learn.add_cbs([timer, finite, Console(report.tell), results, board, best, checkpoint, interrupt])
     try:
         with learn.no_logging():
             if settings["probe"] and state is None:
@@ -152,9 +112,8 @@ def fit(
             report.say_resume(folder)
         raise
     finally:
-        board.close()
         learn.remove_cbs([callback for callback in learn.cbs if callback not in others])
-    return Outcome(best.row, timer.run_step, interrupt.requested)
+    return Outcome(best.row, timer.run_step, interrupt.requested, timer.rows)
 
 
 def _train(

@@ -3,19 +3,8 @@
 say_peak_memory()                           # memory: 1.4 GB at most
 """
 
-import sys
-
 from app import report
-
-
-def peak_bytes() -> int | None:
-    """The most memory that was resident at one time, files that are mapped included; None on Windows."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 2**10  # kilobytes on Linux
+from callbacks.memory_use import peak_bytes
 
 
 def say_peak_memory() -> None:

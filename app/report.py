@@ -157,7 +157,8 @@ def say_end(
     tell(f"model: {export}{' replaces an older one' if replaced else ''} (also {folder / 'model.pkl'})")
     trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
     tell(f"predict: python -m app.predict {trust}{shlex.quote(str(export))} {image}")
-    tell(f"dashboard: tensorboard --logdir {shlex.quote(str(Path(args.output)))}")
+    logs = shlex.quote(str(Path(args.output)))
+    tell(f"dashboard: tensorboard --logdir {logs}, then http://localhost:6006/#custom_scalars")
 
 
 def _when(row: dict[str, Any]) -> str:

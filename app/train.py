@@ -7,6 +7,7 @@ python -m app.train cifar10 --arch resnet18_cifar --epochs 10
 import sys
 import time
 from argparse import Namespace
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,10 +50,11 @@ def main(argv: list[str]) -> int:
     from app.dry_run import dry_run
     from app.finishing import finish
     from app.memory import say_peak_memory
+    from app.settling import settle
     from app.speed import Speed
     from app.xla import loader_device
 
-    settings = fitting.settle(args, spec, scan)
+    settings = settle(args, spec, scan)
     report.say_spec(spec, settings)
     input_pipeline.settle(settings, scan)
     repeatable(args.seed, args.deterministic)
@@ -79,11 +81,12 @@ def main(argv: list[str]) -> int:
         return dry_run(learn, settings, folder)
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
     save = partial(models.export, learn, spec, folder / "model.pkl")
-    outcome = fitting.fit(learn, settings, folder, speed.settle, save, state)
+    with closing(fitting.open_board(settings, folder)) as board:
+        outcome = fitting.fit(learn, settings, folder, board, speed.settle, save, state)
+        finish(learn, scan, settings, board, outcome, save)
     input_pipeline.say_cache(pixels)
     say_peak_memory()
     speed.say_end()
-    finish(learn, scan, settings, folder, outcome, save)
     if outcome.interrupted:
         report.say_interrupted(folder, outcome.best, outcome.steps)
         return signalled(outcome.interrupted)

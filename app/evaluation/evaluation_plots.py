@@ -1,24 +1,22 @@
-"""The pictures of an evaluation: a reliability diagram, and a sheet of the worst errors.
+"""The pictures of an evaluation: a reliability diagram, the confusion matrix, and a sheet of the worst errors.
 
 paths = write_plots(evaluation, Path("plots"))
 """
 
-import warnings
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from app.evaluation.evaluation_formats import WORST, Evaluation
-from app.outputs import written
+from app.pictures.confusion import draw_confusion
 from app.pictures.images import draw_images
 from app.pictures.reliability import draw_reliability
+from app.pictures.saving import save
 from data import ImageError, read_image
 from data.reader import Source
 
-RELIABILITY, WORST_ERRORS = "reliability.png", "worst_errors.png"
+RELIABILITY, CONFUSION, WORST_ERRORS = "reliability.png", "confusion_matrix.png", "worst_errors.png"
 SIDE = 320  # px, of the longer side of an image on the sheet
-DPI = 130
 
 
 def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> list[Path]:
@@ -30,7 +28,8 @@ def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> lis
         As of `data.read_image`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [_save(draw_reliability(found.measures.calibration), folder / RELIABILITY)]
+    paths = [save(draw_reliability(found.measures.calibration), folder / RELIABILITY)]
+    paths.append(save(draw_confusion(found.measures.confusion, found.measures.classes), folder / CONFUSION))
     images, titles = [], []
     for index, entry in zip(found.scores.worst(WORST), found.worst(WORST)):
         try:
@@ -40,7 +39,7 @@ def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> lis
         taken = f"{entry['true']} taken for {entry['predicted']} ({entry['probability']:.2f})"
         titles.append(f"{taken}\n{Path(entry['file']).name}")
     if images:
-        paths.append(_save(draw_images(images, titles, [False] * len(images)), folder / WORST_ERRORS))
+        paths.append(save(draw_images(images, titles, [False] * len(images)), folder / WORST_ERRORS))
     return paths
 
 
@@ -48,10 +47,3 @@ def _thumbnail(source: Source, truncated: bool) -> np.ndarray:
     image = read_image(source, for_size=SIDE, truncated=truncated)
     image.thumbnail((SIDE, SIDE))
     return np.asarray(image.convert("RGB"))
-
-
-def _save(figure: Figure, path: Path) -> Path:
-    with written(path) as partial, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty square says so too
-        figure.savefig(partial, format="png", dpi=DPI)
-    return path

@@ -193,10 +193,14 @@ def test_usage(here, call, argv, said):
 def test_plots(evaluate, here, hard, colours_once):
     code, _, err = evaluate("--plots", "plots/new", source=hard)
     assert code == 0
-    assert err.splitlines()[-1] == "drawn: plots/new/reliability.png, plots/new/worst_errors.png"
+    assert err.splitlines()[-1] == (
+        "drawn: plots/new/reliability.png, plots/new/confusion_matrix.png, plots/new/worst_errors.png"
+    )
     for path in (here / "plots" / "new").iterdir():
         assert min(Image.open(path).size) > 100
-    assert evaluate("--plots", "right").err.splitlines()[-1] == "drawn: right/reliability.png"  # of no error
+    assert (
+        evaluate("--plots", "right").err.splitlines()[-1] == "drawn: right/reliability.png, right/confusion_matrix.png"
+    )
 
 
 def test_plots_have_a_place(evaluate, here, hard):

@@ -89,7 +89,7 @@ def assert_the_same(one, other):
     assert one.rows() == other.rows()
     assert equal(one.weights(), other.weights())
     assert equal(one.exported(), other.exported())
-    for tag in ("train/loss", "train/lr", "valid/loss", "valid/f1"):
+    for tag in ("train/loss", "train/loss_raw", "valid/loss", "valid/f1"):
         assert one.points(tag) == other.points(tag), tag
 
 

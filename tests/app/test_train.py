@@ -28,8 +28,10 @@ EPOCH_TAGS = {
     "valid/loss",
     "valid/accuracy",
     "valid/f1",
+    "memory/process",
 }
-STEP_TAGS = {"train/loss", "train/lr"}
+STEP_TAGS = {"train/loss", "train/loss_raw"}
+FINAL_TAGS = {"final/accuracy", "final/macro_f1", "final/log_loss", "final/calibration_error"}
 ROW = re.compile(
     r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?"
 )
@@ -58,7 +60,7 @@ def test_a_run_folder_holds_the_run(trained):
     names = sorted(re.sub(r"\.\d+\..*", "", path.name) for path in folder.iterdir())
     bundle = ["model.json", "model.pkl", "model.safetensors"]
     others = ["args.yaml", "checkpoints", "environment.json", "events.out.tfevents", "predictions.csv", "results.csv"]
-    others += ["evaluation.json", "skipped.csv"]
+    others += ["evaluation.json", "skipped.csv", "confusion_matrix.png", "reliability.png", "results.png"]
     assert names == sorted(others + bundle)
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best.pth", "last.pth"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
@@ -113,8 +115,9 @@ def test_epochs_and_steps_grow_over_both_fits(fine_tuned):
         ("3", "unfrozen"),
     ]
     found = scalars(folder)
-    assert set(found) == EPOCH_TAGS | STEP_TAGS
-    for tag in STEP_TAGS:  # 3 steps an epoch: the last of each is written
+    steps = STEP_TAGS | {"lr/body", "lr/head", "momentum/body", "momentum/head"}
+    assert set(found) == EPOCH_TAGS | FINAL_TAGS | steps
+    for tag in steps:  # 3 steps an epoch: the last of each is written
         assert [event.step for event in found[tag]] == [3, 6, 9], tag
     for tag in EPOCH_TAGS:
         assert [event.step for event in found[tag]] == [0, 1, 2, 3], tag
@@ -128,8 +131,10 @@ def test_the_steps_of_a_run_are_counted_through(colours, train):
     result, folder = train(colours, "--epochs", 6, "--batch-size", 6)
     assert result.code == 0, result.err
     found = scalars(folder)
-    assert set(found) == EPOCH_TAGS | STEP_TAGS
-    for tag in STEP_TAGS:  # 4 steps an epoch: every tenth, and the last of each
+    steps = STEP_TAGS | {"lr/all", "momentum/all"}
+    assert set(found) == EPOCH_TAGS | FINAL_TAGS | steps | {"train/gradient_norm"}
+    assert [event.step for event in found["train/gradient_norm"]] == [10, 20]
+    for tag in steps:  # 4 steps an epoch: every tenth, and the last of each
         assert [event.step for event in found[tag]] == [4, 8, 10, 12, 16, 20, 24], tag
 
 
@@ -160,17 +165,18 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
     assert end == [
         f"model: {export} (also {folder / 'model.pkl'})",
         f"predict: python -m app.predict {export} {colours_once}/valid/blue/0.jpg",
-        f"dashboard: tensorboard --logdir {runs}",
+        f"dashboard: tensorboard --logdir {runs}, then http://localhost:6006/#custom_scalars",
     ]
 
 
 def test_talk_goes_to_standard_error(trained, colours_once):
     result, folder = trained
     lines = result.err.splitlines()
-    said_of_speed, memory = lines[-3:-1], lines[-1]
+    said_of_speed, calibration, memory = lines[-4:-2], lines[-2], lines[-1]
+    assert calibration == "calibration: none (12 validation images are too few)"
     assert re.fullmatch(r"memory: [\d.]+ GB at most, mapped files of the cache included", memory)
-    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-3])
-    assert lines[-2] == "compile: off (the training is too short)"
+    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-4])
+    assert lines[-3] == "compile: off (the training is too short)"
     assert lines[2:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
@@ -180,6 +186,7 @@ def test_talk_goes_to_standard_error(trained, colours_once):
         "augmentation: fastai's aug_transforms, strength 1, with flips",
         f"run folder: {folder}",
         *said_of_speed,
+        calibration,
         memory,
     ]
     assert re.match(r"python \S+, fastai \S+, torch \S+, torchvision \S+, timm \S+\ndevice: \S+ \(.+\)\n", result.err)
