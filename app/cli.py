@@ -9,6 +9,7 @@ COMMANDS = {
     "train": "train a classifier and export it",
     "predict": "predict the class of images",
     "evaluate": "measure how good a model is on labelled images",
+    "runs": "list the runs of a folder",
     "export": "write a trained model in another form",
     "audit": "say what is wrong with a data set",
     "devices": "report what there is to train on, and what pays there",

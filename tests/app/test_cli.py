@@ -18,6 +18,7 @@ USAGE = """usage: fastsight COMMAND ...
   fastsight train     train a classifier and export it
   fastsight predict   predict the class of images
   fastsight evaluate  measure how good a model is on labelled images
+  fastsight runs      list the runs of a folder
   fastsight export    write a trained model in another form
   fastsight audit     say what is wrong with a data set
   fastsight devices   report what there is to train on, and what pays there
