@@ -20,6 +20,7 @@ from app.evaluation.temperature import Temperature, calibrate
 from app.fitting import Outcome
 from app.outputs import written
 from app.run_pictures import write_run_pictures
+from app.run_report import write_report
 from callbacks.memory_format import ChannelsLast
 from callbacks.tensorboard import TensorBoard
 from data import Scan
@@ -56,6 +57,7 @@ def finish(
     save_summary(measures, folder / EVALUATION, calibration=found.facts())
     pictures = write_run_pictures(folder, outcome.rows, scores, measures, scan.truncated)
     write_ending(board.writer, settings, scores, measures, pictures)
+    write_report(folder, scan, measures, found, pictures)
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

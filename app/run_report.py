@@ -1,0 +1,128 @@
+"""A run as one page that needs nothing else: ``report.html``, made of what lies in the run folder.
+
+write_report(folder, scan, measures, found, pictures)
+"""
+
+import base64
+import csv
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from app.evaluation.accuracy_interval import CONFIDENCE
+from app.evaluation.metrics import Measures
+from app.evaluation.temperature import Temperature
+from app.outputs import printable, written
+from data import Scan
+
+REPORT = "report.html"
+TEMPLATE = Path(__file__).with_suffix(".html")
+COLUMNS = ("epoch", "phase", "train_loss", "valid_loss", "accuracy", "f1", "train_seconds", "valid_seconds")
+MOST_REASONS, MOST_CONFUSED = 10, 10
+
+
+def write_report(
+    folder: Path, scan: Scan, measures: Measures, calibration: Temperature, pictures: Mapping[str, Path]
+) -> Path:
+    """Write the page; whatever comes from the user's files is escaped. `pictures` are PNG files by tag."""
+    settings = yaml.safe_load((folder / "args.yaml").read_text(encoding="utf-8"))
+    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    shown = {Path(tag).name: _picture(path) for tag, path in pictures.items()}
+    page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        title=_text(f"{settings['arch']}: {len(scan.classes)} classes"),
+        subtitle=_text(f"{folder.name}, on {environment['device']} ({environment['device_reason']})"),
+        figures=_figures(measures),
+        data=_data(scan),
+        course=shown.get("results", "") + _epochs(folder / "results.csv"),
+        classes=_classes(measures) + shown.get("confusion_matrix", ""),
+        errors=_confused(measures) + shown.get("worst_errors", ""),
+        calibration=f"<p>{_text(calibration.sentence)}</p>" + shown.get("reliability", ""),
+        commands="\n".join(map(_text, _commands(folder, settings))),
+        settings=_pairs(settings) + _pairs(environment["versions"] | {"platform": environment["platform"]}),
+    )
+    with written(folder / REPORT) as partial:
+        partial.write_text(page, encoding="utf-8")
+    return folder / REPORT
+
+
+def _text(value: Any) -> str:
+    return escape(printable(str(value)))
+
+
+def _picture(path: Path) -> str:
+    content = base64.b64encode(path.read_bytes()).decode("ascii")
+    return f'<img alt="{_text(path.stem.replace("_", " "))}" src="data:image/png;base64,{content}">'
+
+
+def _figures(measures: Measures) -> str:
+    low, high, _ = measures.interval
+    found = {
+        "accuracy": f"{measures.accuracy:.4f}",
+        f"{CONFIDENCE:.0%} interval": f"{low:.3f} to {high:.3f}",
+        "macro F1": f"{measures.macro.f1:.4f}",
+        "log loss": f"{measures.log_loss:.4f}",
+        "calibration error": f"{measures.calibration.error:.4f}",
+        "validation images": measures.images,
+    }
+    return "".join(f"<div><b>{_text(value)}</b>{_text(name)}</div>" for name, value in found.items())
+
+
+def _data(scan: Scan) -> str:
+    counts = f"{len(scan.train)} training and {len(scan.valid)} validation images, {len(scan.skipped)} files left out"
+    reasons = Counter(reason for _, reason in scan.skipped).most_common(MOST_REASONS)
+    notices = [f"left out, {count}: {reason}" for reason, count in reasons] + list(scan.notices)
+    lines = "".join(f"<li>{_text(notice)}</li>" for notice in notices)
+    return f"<p>{_text(scan.source)} ({_text(scan.layout)}): {counts}.</p>" + (f"<ul>{lines}</ul>" if lines else "")
+
+
+def _epochs(path: Path) -> str:
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = [[_short(row[name]) for name in COLUMNS] for row in csv.DictReader(stream)]
+    return _table([name.replace("_", " ") for name in COLUMNS], rows)
+
+
+def _short(cell: str) -> str:
+    return f"{float(cell):.4g}" if "." in cell else cell
+
+
+def _classes(measures: Measures) -> str:
+    entries = [*measures.per_class, measures.macro, measures.weighted]
+    rows = [
+        [entry.name, *(f"{value:.4f}" for value in (entry.precision, entry.recall, entry.f1)), entry.support]
+        for entry in entries
+    ]
+    return _table(["class", "precision", "recall", "F1", "images"], rows)
+
+
+def _confused(measures: Measures) -> str:
+    if not measures.confused:
+        return "<p>None.</p>"
+    rows = [[f"{true} taken for {predicted}", count] for true, predicted, count in measures.confused[:MOST_CONFUSED]]
+    return _table(["most often confused", "images"], rows)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{_text(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="wide"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    rows = "".join(f"<tr><td>{_text(key)}</td><td>{_text(value)}</td></tr>" for key, value in values.items())
+    return f"<table>{rows}</table>"
+
+
+def _commands(folder: Path, settings: Mapping[str, Any]) -> list[str]:
+    source = "" if settings["source"] is None else f" {shlex.quote(settings['source'])}"
+    model = shlex.quote(str(folder / "model.pkl"))
+    lines = [f"python -m app.train --config {shlex.quote(str(folder / 'args.yaml'))}"]
+    if source:
+        lines.append(f"python -m app.evaluate {model}{source}")
+    return [*lines, f"python -m app.predict {model} IMAGE"]
