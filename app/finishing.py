@@ -23,7 +23,7 @@ from app.run_pictures import write_run_pictures
 from app.run_report import write_report
 from callbacks.memory_format import ChannelsLast
 from callbacks.tensorboard import TensorBoard
-from data import Scan
+from data import DataError, Scan
 from models.temperature import last_layer
 
 PREDICTIONS, EVALUATION = "predictions.csv", "evaluation.json"
@@ -37,11 +37,29 @@ def finish(
     outcome: Outcome,
     save: Callable[..., None],
 ) -> None:
-    """Export by `save` what was learned, if anything; calibrate and describe it, unless the user has interrupted."""
+    """Export by `save` what was learned, if anything; calibrate and describe it, unless the user has interrupted.
+
+    What is only described is no reason to fail: a picture that cannot be written is warned of.
+    """
     if outcome.best or outcome.steps:
         save(metrics=outcome.best)  # first of all: nothing that comes now can lose it
     if outcome.interrupted:
         return
+    report.say(f"evaluation: the exported model, on {len(scan.valid)} validation images")
+    try:
+        _describe(learn, scan, settings, board, outcome, save)
+    except (OSError, DataError) as error:
+        report.warn(f"the model is exported, its evaluation is not complete: {error}")
+
+
+def _describe(
+    learn: Learner,
+    scan: Scan,
+    settings: dict[str, Any],
+    board: TensorBoard,
+    outcome: Outcome,
+    save: Callable[..., None],
+) -> None:
     folder = learn.path
     with last_layer(learn.model) as last:
         scores = validation_scores(learn, scan.valid, _device_callbacks(settings))

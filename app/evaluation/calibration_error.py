@@ -43,9 +43,7 @@ def calibration(scores: Scores, bins: int = BINS) -> Calibration:
     """
     likeliest = scores.probabilities.amax(1).double().numpy()
     right = (scores.predicted == scores.targets).double().numpy()
-    edges = np.linspace(0, 1, bins + 1)
-    # float32 rows may sum to a little more than 1, and a probability with them.
-    places = np.clip(np.digitize(likeliest, edges, right=True) - 1, 0, bins - 1)
+    edges, places = np.linspace(0, 1, bins + 1), bin_of(likeliest, bins)
     counts = np.bincount(places, minlength=bins)
     filled = counts > 0
     count = counts[filled]
@@ -56,3 +54,9 @@ def calibration(scores: Scores, bins: int = BINS) -> Calibration:
         confidence=np.bincount(places, likeliest, bins)[filled] / count,
         accuracy=np.bincount(places, right, bins)[filled] / count,
     )
+
+
+def bin_of(probabilities: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """The number of the bin of each probability, from 0; int64 (N,)."""
+    # float32 rows may sum to a little more than 1, and a probability with them.
+    return np.clip(np.digitize(probabilities, np.linspace(0, 1, bins + 1), right=True) - 1, 0, bins - 1)

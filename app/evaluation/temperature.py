@@ -15,12 +15,13 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax
 from torch import Tensor, from_numpy
 
-from app.evaluation.calibration_error import calibration
+from app.evaluation.calibration_error import bin_of, calibration
 from app.evaluation.scores import Scores
 
 LOWEST, HIGHEST = 0.1, 10.0
 FOLDS = 5
 ENOUGH = 20  # images; with fewer, a fold says nothing
+MOST = 10_000  # images
 FEW = 200  # images, below which the figures are said to be uncertain
 RESAMPLES, TAILS = 1000, (0.025, 0.975)
 
@@ -58,7 +59,11 @@ class Temperature:
 
 
 def calibrate(scores: Scores, seed: int) -> Temperature:
-    """Fit the temperature on all of `scores`, unless the log loss of images left out of a fit does not fall by it."""
+    """Fit the temperature on `scores`, unless the log loss of images left out of a fit does not fall by it.
+
+    Of very many images a part is drawn: one number is not known better by more.
+    """
+    scores = _part(scores, seed)
     count = len(scores.targets)
     if count < ENOUGH:
         return Temperature(1.0, count, reason=f"{count} validation images are too few")
@@ -71,6 +76,15 @@ def calibrate(scores: Scores, seed: int) -> Temperature:
     if losses[1] > losses[0]:
         return found
     return replace(found, temperature=fit_temperature(scores.logits, scores.targets), reason="")
+
+
+def _part(scores: Scores, seed: int) -> Scores:
+    count = len(scores.targets)
+    if count <= MOST:
+        return scores
+    rows = np.sort(np.random.default_rng(seed).choice(count, MOST, replace=False))
+    samples = [scores.samples[row] for row in rows]
+    return replace(scores, logits=scores.logits[rows], targets=scores.targets[rows], samples=samples)
 
 
 def fit_temperature(logits: Tensor, targets: Tensor) -> float:
@@ -107,11 +121,14 @@ def cross_fitted(scores: Scores, seed: int) -> Scores:
 
 
 def _interval(scores: Scores, seed: int) -> tuple[float, float]:
-    """Of the expected calibration error, by resampling the images."""
-    draw, count = np.random.default_rng(seed), len(scores.targets)
+    """Of the expected calibration error, by resampling the images; the bins are those of `calibration`."""
+    likeliest = scores.probabilities.amax(1).double().numpy()
+    excess = likeliest - (scores.predicted == scores.targets).double().numpy()
+    places = bin_of(likeliest)
+    draw, count = np.random.default_rng(seed), len(excess)
     errors = []
     for _ in range(RESAMPLES):
-        rows = from_numpy(draw.integers(0, count, count))
-        errors.append(calibration(replace(scores, logits=scores.logits[rows], targets=scores.targets[rows])).error)
+        rows = draw.integers(0, count, count)
+        errors.append(np.abs(np.bincount(places[rows], excess[rows])).sum() / count)
     low, high = np.quantile(errors, TAILS)
     return float(low), float(high)

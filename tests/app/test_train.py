@@ -173,11 +173,12 @@ def test_standard_output_holds_rows_and_the_result_only(trained, colours_once):
 def test_talk_goes_to_standard_error(trained, colours_once):
     result, folder = trained
     lines = result.err.splitlines()
-    said_of_speed, calibration, memory = lines[-4:-2], lines[-2], lines[-1]
+    said_of_speed, evaluation, calibration, memory = lines[-5:-3], *lines[-3:]
+    assert evaluation == "evaluation: the exported model, on 12 validation images"
     assert calibration == "calibration: none (12 validation images are too few)"
     assert re.fullmatch(r"memory: [\d.]+ GB at most, mapped files of the cache included", memory)
-    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-4])
-    assert lines[-3] == "compile: off (the training is too short)"
+    assert re.fullmatch(r"precision: float32 \(about \d+ s of training are too few to measure others\)", lines[-5])
+    assert lines[-4] == "compile: off (the training is too short)"
     assert lines[2:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
@@ -187,6 +188,7 @@ def test_talk_goes_to_standard_error(trained, colours_once):
         "augmentation: fastai's aug_transforms, strength 1, with flips",
         f"run folder: {folder}",
         *said_of_speed,
+        evaluation,
         calibration,
         memory,
     ]

@@ -3,10 +3,12 @@
 python -m pytest tests/app/evaluation/test_temperature.py
 """
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from app.evaluation import temperature
 from app.evaluation.calibration_error import calibration
 from app.evaluation.scores import Scores
 from app.evaluation.temperature import HIGHEST, calibrate, cross_fitted, fit_temperature
@@ -95,3 +97,20 @@ def test_without_an_error_there_is_nothing_to_learn_from():
     few = Scores(logits[:12], 3 - logits[:12].argmax(1), list("abcd"), [Sample(None, "")] * 12)
     assert calibrate(few, 0).sentence == "none (12 validation images are too few)"
     assert calibrate(few, 0).temperature == 1
+
+
+def test_the_interval_is_that_of_resampled_calibration_errors():
+    scores = honest(50)
+    draw = np.random.default_rng(3)
+    rows = [torch.from_numpy(draw.integers(0, 50, 50)) for _ in range(1000)]
+    errors = [calibration(Scores(scores.logits[r], scores.targets[r], scores.classes, [])).error for r in rows]
+    assert temperature._interval(scores, seed=3) == pytest.approx(np.quantile(errors, (0.025, 0.975)).tolist())
+
+
+def test_of_many_images_a_part_is_enough(monkeypatch):
+    monkeypatch.setattr(temperature, "MOST", 300)
+    scores = honest(2000)
+    found = calibrate(scores, seed=1)
+    assert found.images == 300
+    assert found.temperature == pytest.approx(3, rel=0.2)
+    assert calibrate(scores, seed=1) == found
