@@ -13,6 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from app.evaluation.metrics import Measures
 from app.evaluation.scores import Scores
+from app.outputs import printable
 from callbacks.tensorboard import write_hparams
 
 MOST_CURVES = 20  # classes, the first of them
@@ -30,7 +31,8 @@ def write_ending(
         with Image.open(path) as image:
             writer.add_image(tag, np.asarray(image.convert("RGB")), dataformats="HWC")
     for index, name in enumerate(scores.classes[:MOST_CURVES]):
-        writer.add_pr_curve(f"precision_recall/{name}", scores.targets == index, scores.probabilities[:, index])
+        tag = f"precision_recall/{printable(name)}"  # a folder's name need not be valid Unicode
+        writer.add_pr_curve(tag, scores.targets == index, scores.probabilities[:, index])
     compared = {key: _plain(settings[key]) for key in COMPARED if settings.get(key) is not None}
     write_hparams(
         writer,
@@ -46,9 +48,9 @@ def write_ending(
 
 def _table(values: Mapping[str, Any]) -> str:
     """Markdown, in which a bar would end a cell."""
-    rows = [f"| {key} | {str(value).replace('|', chr(92) + '|')} |" for key, value in values.items()]
+    rows = [f"| {key} | {printable(str(value)).replace('|', chr(92) + '|')} |" for key, value in values.items()]
     return "\n".join(["| setting | value |", "|---|---|", *rows])
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+    return value if isinstance(value, (bool, int, float)) else printable(str(value))

@@ -3,17 +3,19 @@
 dry_run(learn, settings, folder)            # writes folder/train_batch.png
 """
 
-import warnings
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import torch
 from fastai.learner import Learner
 
-from app.outputs import written
+from app.augmentation import device_augmentation
+from app.pictures.saving import save
+from app.pictures.training_batch import denormalized, draw_batch
+from app.run_pictures import TRAIN_BATCH
+from callbacks.augment import augment
+from callbacks.first_batch import MOST
 
-SHOWN_IMAGES = 9
 BYTES_PER_FLOAT = 4
 # The weights, their gradients, and what the optimizer keeps of each: Adam two averages, SGD one.
 COPIES = {"adam": 4, "sgd": 3}
@@ -27,7 +29,10 @@ def dry_run(learn: Learner, settings: dict[str, Any], folder: Path) -> int:
     logits, saved = _forward(learn, images[:2])
     activations = saved / 2 * len(images)
     memory = activations + parameters * BYTES_PER_FLOAT * COPIES[settings["opt"]]
-    picture = draw_batch(learn, folder / "train_batch.png")
+    seen = denormalized(images[:MOST], learn.dls)
+    for callback in device_augmentation(settings):
+        seen = augment(seen, callback.augmentation)
+    picture = save(draw_batch(seen, labels[:MOST], learn.dls.vocab), folder / TRAIN_BATCH)
     print(f"images: {tuple(images.shape)} {images.dtype}, labels: {tuple(labels.shape)} {labels.dtype}")
     print(f"logits: {(len(images), *logits.shape[1:])} {logits.dtype}")
     print(f"parameters: {parameters:,}, of which {trainable:,} are trained at first")
@@ -35,22 +40,6 @@ def dry_run(learn: Learner, settings: dict[str, Any], folder: Path) -> int:
     print(f"picture: {picture}")
     print(f"train: python -m app.train --config {folder / 'args.yaml'}")
     return 0
-
-
-def draw_batch(learn: Learner, path: Path) -> Path:
-    """Draw the first images of a training batch as the network sees them, with their labels."""
-    matplotlib.use("Agg")  # no window
-    from matplotlib import pyplot
-
-    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():  # a class may be named "$5$"
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box is drawn for a letter the font has not
-        learn.dls.train.show_batch(max_n=SHOWN_IMAGES)
-        for axes in pyplot.gcf().axes:  # a folder's name may hold bytes that are no text
-            axes.set_title(axes.get_title().encode("utf-8", "replace").decode("utf-8"))
-        with written(path) as partial:
-            pyplot.savefig(partial, format="png")
-        pyplot.close("all")
-    return path
 
 
 def _forward(learn: Learner, images: torch.Tensor) -> tuple[torch.Tensor, int]:

@@ -73,7 +73,7 @@ def _describe(
     write_predictions(folder / PREDICTIONS, scores)
     measures = measure(scores, settings["seed"])
     save_summary(measures, folder / EVALUATION, calibration=found.facts())
-    pictures = write_run_pictures(folder, outcome.rows, scores, measures, scan.truncated)
+    pictures = write_run_pictures(learn, outcome, scores, measures, settings["seed"], scan.truncated)
     write_ending(board.writer, settings, scores, measures, pictures)
     write_report(folder, scan, measures, found, pictures)
 

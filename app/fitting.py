@@ -13,6 +13,7 @@ from typing import Any
 from fastai.callback.core import Callback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import Learner
+from torch import Tensor
 
 from app import report
 from app.errors import Terminated
@@ -25,6 +26,7 @@ from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
 from callbacks.console import Console
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
+from callbacks.first_batch import FirstBatch
 from callbacks.fixed_norm import FixedBatchNorm
 from callbacks.interrupt import Interruptible
 from callbacks.results import ResultsCSV
@@ -49,6 +51,9 @@ class Outcome:
 
     rows: list[dict[str, Any]]
     """Of all epochs, the probe's included."""
+
+    batch: tuple[Tensor, Tensor] | None
+    """The first training images as the network got them, and their labels; None before the first step."""
 
 
 def open_board(settings: dict[str, Any], folder: Path) -> TensorBoard:
@@ -87,11 +92,12 @@ def fit(
         The loss became infinite or not a number.
     """
     timer, best, interrupt = EpochTimer(), KeepBest(settings["monitor"]), Interruptible()
+    first = FirstBatch()
     results, checkpoint = ResultsCSV(folder / "results.csv"), _checkpoint(learn, settings, folder)
     learn.remove_cb(ProgressCallback)  # Console takes its place
     others = list(learn.cbs)
     finite = StopOnNonFinite(_steps_between_readings(settings))
-    learn.add_cbs([timer, finite, Console(report.tell), results, board, best, checkpoint, interrupt])
+    learn.add_cbs([timer, finite, Console(report.tell), results, board, best, checkpoint, interrupt, first])
     try:
         with learn.no_logging():
             if settings["probe"] and state is None:
@@ -113,7 +119,7 @@ def fit(
         raise
     finally:
         learn.remove_cbs([callback for callback in learn.cbs if callback not in others])
-    return Outcome(best.row, timer.run_step, interrupt.requested, timer.rows)
+    return Outcome(best.row, timer.run_step, interrupt.requested, timer.rows, first.batch)
 
 
 def _train(

@@ -13,6 +13,8 @@ from pathlib import Path
 from app.errors import UsageError
 from callbacks.whole_file import whole_file
 
+JOINERS = "\u200c\u200d"  # they shape the letters beside them, in Persian and in emoji, and move nothing
+
 
 def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
     """Raise a UsageError where `path` is a folder, in a folder that is missing, or one of the `inputs`."""
@@ -56,4 +58,6 @@ def written(path: Path) -> Iterator[Path]:
 
 def printable(text: str) -> str:
     """`text` on one line: what would move the cursor or colour a terminal is spelled out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )

@@ -1,32 +1,46 @@
 """The pictures of a training in its run folder.
 
-paths = write_run_pictures(folder, learn.epoch_timer.rows, scores, measures)
+paths = write_run_pictures(learn, outcome, scores, measures, seed=42)
 """
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from fastai.learner import Learner
 
 from app.evaluation.evaluation_formats import Evaluation
 from app.evaluation.evaluation_plots import write_plots
 from app.evaluation.metrics import Measures
 from app.evaluation.scores import Scores
+from app.fitting import Outcome
+from app.pictures.predictions import draw_predictions
 from app.pictures.results import draw_results
 from app.pictures.saving import save
+from app.pictures.training_batch import denormalized, draw_batch
 
-RESULTS = "results.png"
+RESULTS, TRAIN_BATCH, VAL_PRED = "results.png", "train_batch.png", "val_pred.png"
 
 
 def write_run_pictures(
-    folder: Path, rows: Sequence[Mapping[str, Any]], scores: Scores, measures: Measures, truncated: bool = False
+    learn: Learner, outcome: Outcome, scores: Scores, measures: Measures, seed: int, truncated: bool = False
 ) -> dict[str, Path]:
-    """Write ``results.png`` and the pictures of the evaluation; return each by its tag in TensorBoard.
+    """Write the course, a training batch, a sample of validation and the pictures of the evaluation.
+
+    Return each by its tag in TensorBoard. After a probe alone there is no training batch.
 
     Parameters
     ----------
+    seed
+        By which the sample is drawn.
     truncated
         As of `data.read_image`.
     """
-    paths = [save(draw_results(rows), folder / RESULTS)] if rows else []
+    folder, paths = learn.path, []
+    if outcome.rows:
+        paths.append(save(draw_results(outcome.rows), folder / RESULTS))
+    if outcome.batch is not None:
+        images, labels = outcome.batch
+        paths.append(save(draw_batch(denormalized(images, learn.dls), labels, scores.classes), folder / TRAIN_BATCH))
+    if (sample := draw_predictions(scores, seed, truncated)) is not None:
+        paths.append(save(sample, folder / VAL_PRED))
     paths += write_plots(Evaluation(scores, measures), folder, truncated)
     return {f"run/{path.stem}": path for path in paths}

@@ -76,7 +76,7 @@ def export_onnx(predictor: Predictor, path: Path, images: Sequence[Image.Image])
         reason = " ".join(str(_first_cause(error)).split())[:160]
         raise ModelError(f"this network cannot be exported to ONNX ({reason})") from error
     model = program.model_proto
-    onnx.helper.set_model_props(model, {METADATA: json.dumps(description(predictor), ensure_ascii=False)})
+    onnx.helper.set_model_props(model, {METADATA: json.dumps(description(predictor))})
     onnx.save(model, path)
     return compare(predictor, load_onnx(path), images, LARGEST_DIFFERENCE)
 

@@ -46,7 +46,7 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
     hashes = {"weights": sha256(path)} | ({"pickle": sha256(pickle)} if pickle else {})
     content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
     with _replaced(path.with_suffix(JSON)) as partial:
-        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")  # in ASCII, which holds any name
 
 
 def beside(model: Path) -> tuple[Path, Path]:

@@ -5,18 +5,14 @@ paths = write_plots(evaluation, Path("plots"))
 
 from pathlib import Path
 
-import numpy as np
-
 from app.evaluation.evaluation_formats import WORST, Evaluation
 from app.pictures.confusion import draw_confusion
-from app.pictures.images import draw_images
+from app.pictures.images import draw_images, thumbnail
 from app.pictures.reliability import draw_reliability
 from app.pictures.saving import save
-from data import ImageError, read_image
-from data.reader import Source
+from data import ImageError
 
 RELIABILITY, CONFUSION, WORST_ERRORS = "reliability.png", "confusion_matrix.png", "worst_errors.png"
-SIDE = 320  # px, of the longer side of an image on the sheet
 
 
 def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> list[Path]:
@@ -33,7 +29,7 @@ def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> lis
     images, titles = [], []
     for index, entry in zip(found.scores.worst(WORST), found.worst(WORST)):
         try:
-            images.append(_thumbnail(found.scores.samples[index].source, truncated))
+            images.append(thumbnail(found.scores.samples[index].source, truncated))
         except ImageError:  # the file has gone since
             continue
         taken = f"{entry['true']} taken for {entry['predicted']} ({entry['probability']:.2f})"
@@ -41,9 +37,3 @@ def write_plots(found: Evaluation, folder: Path, truncated: bool = False) -> lis
     if images:
         paths.append(save(draw_images(images, titles, [False] * len(images)), folder / WORST_ERRORS))
     return paths
-
-
-def _thumbnail(source: Source, truncated: bool) -> np.ndarray:
-    image = read_image(source, for_size=SIDE, truncated=truncated)
-    image.thumbnail((SIDE, SIDE))
-    return np.asarray(image.convert("RGB"))

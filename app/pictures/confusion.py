@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from app.outputs import printable
+
 MOST_NUMBERS = 30  # classes, up to which each count is written into its cell
 MOST_NAMES = 60  # classes, up to which each has its name; beyond, every so manieth
 LETTERS = 24  # of a name
@@ -47,4 +49,5 @@ def draw_confusion(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
 
 
 def _short(name: str) -> str:
+    name = printable(name)
     return name if len(name) <= LETTERS else name[: LETTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
