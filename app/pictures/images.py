@@ -33,8 +33,8 @@ def draw_images(images: Sequence[np.ndarray], titles: Sequence[str], right: Sequ
     right
         Which titles are green, with a tick; the others are red, with a cross. None for all in black.
     """
-    columns = min(MAX_COLUMNS, len(images))
-    rows = -(-len(images) // columns)
+    rows = -(-len(images) // MAX_COLUMNS)
+    columns = -(-len(images) // rows)  # as few as make no more rows
     marks = [MARKS[good] for good in ([None] * len(images) if right is None else right)]
     texts = [_wrapped(mark + title) for (mark, _), title in zip(marks, titles)]
     lines = max(text.count("\n") + 1 for text in texts)
@@ -45,6 +45,7 @@ def draw_images(images: Sequence[np.ndarray], titles: Sequence[str], right: Sequ
         axis.axis("off")
     for axis, image, text, (_, colour) in zip(axes, images, texts, marks):
         axis.imshow(image)
+        axis.set_anchor("N")  # right under its title; from the middle, the first layout would cut off titles
         # A class may be called "$x$", which is no formula.
         axis.set_title(text, fontsize=FONT_POINTS, color=colour, parse_math=False)
     return figure

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-PICTURES = {"run/confusion_matrix", "run/reliability", "run/results"}
+PICTURES = {"run/confusion_matrix", "run/reliability", "run/results", "run/train_batch", "run/val_pred"}
 
 
 def named_tags():

@@ -4,16 +4,15 @@ python -m pytest tests/app/test_dry_run.py
 """
 
 import re
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot
 from PIL import Image
 from torch import nn
 
 from app import train
-from app.dry_run import _forward, draw_batch
+from app.dry_run import _forward
 from app.errors import run
 
 
@@ -39,16 +38,18 @@ def test_it_shows_shapes_memory_and_a_batch_and_trains_nothing(photo_folder, tmp
     assert (tmp_path / "model.pkl").exists()
 
 
-@pytest.mark.parametrize("name", ["$a_$", "$\\frac$", "猫", "ca\udcfft"])
-def test_any_name_of_a_class_is_drawn(name, tmp_path, recwarn):
-    class Loader:
-        def show_batch(self, max_n):
-            pyplot.subplots()[1].set_title(name)
+@pytest.mark.parametrize("way", ["device", "fastai"])
+def test_the_batch_is_drawn_as_it_is_augmented(way, photo_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    photos = str(photo_folder())
 
-    learn = SimpleNamespace(dls=SimpleNamespace(train=Loader()))
-    path = draw_batch(learn, tmp_path / "batch.png")
-    assert [str(warning.message) for warning in recwarn] == []
-    assert path.read_bytes().startswith(b"\x89PNG")
+    def drawn(strength):
+        flags = ("--dry-run", "--name", f"{way}{strength}", "--aug", way, "--aug-mult", strength)
+        assert run(train.main, [photos, *map(str, flags)]) == 0
+        (picture,) = (tmp_path / "runs").glob(f"*-{way}{strength}/train_batch.png")
+        return np.asarray(Image.open(picture))
+
+    assert (drawn(0) != drawn(1)).any()
 
 
 def test_activations_are_what_the_backward_pass_needs(monkeypatch):

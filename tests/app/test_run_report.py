@@ -50,7 +50,7 @@ def test_a_run_has_one(trained, colours_once):
     _, folder = trained
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     pictures = len(list(folder.glob("*.png")))
-    assert page.names.count("img") == pictures >= 3
+    assert page.names.count("img") == pictures >= 5
     assert all(reference.startswith("data:image/png;base64,") for reference in page.references)
     accuracy = json.loads((folder / "evaluation.json").read_text())["accuracy"]
     assert page.texts.count(f"{accuracy:.4f}") >= 1

@@ -5,9 +5,11 @@ python -m pytest tests/app/test_train.py
 
 import csv
 import json
+import os
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,7 @@ def test_a_run_folder_holds_the_run(trained):
     bundle = ["model.json", "model.pkl", "model.safetensors"]
     others = ["args.yaml", "checkpoints", "environment.json", "events.out.tfevents", "predictions.csv", "results.csv"]
     others += ["evaluation.json", "skipped.csv", "confusion_matrix.png", "reliability.png", "results.png"]
-    others += ["report.html"]
+    others += ["report.html", "train_batch.png", "val_pred.png"]
     assert names == sorted(others + bundle)
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best.pth", "last.pth"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)
@@ -320,6 +322,26 @@ def test_the_commands_at_the_end_can_be_pasted(colours_once, train, here):
     line = next(line for line in result.out.splitlines() if line.startswith("predict: "))
     *_, model, photo = shlex.split(line)
     assert (model, Path(photo).is_file()) == ("my model.pkl", True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode")
+def test_a_class_whose_name_is_no_unicode(colours, train, call):
+    """What is written for programs holds the name as it is, what is drawn or shown spells it out."""
+    from app.predict import main
+
+    for split in ("train", "valid"):
+        (colours / split / "red").rename(colours / split / os.fsdecode(b"caf\xe9"))
+    result, folder = train(colours, "--epochs", 1)
+    assert result.code == 0, result.err
+    assert "evaluation is not complete" not in result.err
+    assert json.loads((folder / "model.json").read_text())["classes"] == ["blue", "caf\udce9"]
+    assert "<td>caf\\udce9</td>" in (folder / "report.html").read_text(encoding="utf-8")
+    assert b",caf\xe9," in (folder / "predictions.csv").read_bytes()
+    events = EventAccumulator(str(folder)).Reload()
+    assert "precision_recall/caf\\udce9" in events.Tags()["tensors"]
+    photo = colours / "valid" / "caf\udce9" / "0.jpg"
+    said = json.loads(call(main, "model.pkl", photo, "--format", "json").out)
+    assert {entry["class"] for entry in said[0]["topk"]} == {"blue", "caf\udce9"}
 
 
 def test_an_earlier_model_is_trained_on(trained, colours, train):
