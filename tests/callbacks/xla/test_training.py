@@ -52,6 +52,13 @@ def test_few_transfers_an_epoch(found):
         assert row["xla/images_per_second_per_device"] > 0
 
 
+def test_to_keep_the_first_batch_compiles_no_step_again(found):
+    (plain, later), (kept, kept_later) = found["first"].pop("compiles")
+    assert plain > kept == 1  # what cuts it out of its batch
+    assert later == kept_later == 0
+    assert found["first"] == {"shape": [8, 3, 12, 12], "labels": 8, "device": "cpu"}
+
+
 def test_predictions_are_the_cpus(found):
     assert found["fine_tuned"]["predictions"] < 1e-5
     assert found["fine_tuned"]["whole"] == []

@@ -12,8 +12,10 @@ from fastai.callback.tracker import EarlyStoppingCallback, SaveModelCallback
 from fastai.torch_core import trainable_params
 
 import callbacks.xla
+from callbacks.augment import DeviceAugment
 from callbacks.best import KeepBest
 from callbacks.finite import StopOnNonFinite
+from callbacks.first_batch import FirstBatch
 from callbacks.interrupt import Interruptible
 from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
@@ -81,6 +83,17 @@ def fine_tuned():
     }
 
 
+def first_batch():
+    """Compilations of two epochs, without the first batch being kept, and with."""
+    compiles, first = [], FirstBatch()
+    for kept in ([], [first]):
+        timer = EpochTimer()
+        tiny.make().fit(2, RATE, cbs=[XLA(), timer, XLAMetrics(), DeviceAugment(), *kept])
+        compiles.append([row["xla/compiles"] for row in timer.rows])
+    images, labels = first.batch
+    return {"compiles": compiles, "shape": list(images.shape), "labels": len(labels), "device": images.device.type}
+
+
 def broken_data_set(for_good):
     learn = tiny.make(train=40, broken=40 + 21)  # in the second epoch
     if for_good:
@@ -133,6 +146,7 @@ print(
             "same": same_as_on_the_cpu(),
             "frozen": frozen_phase(),
             "fine_tuned": fine_tuned(),
+            "first": first_batch(),
             "broken": [broken_data_set(False), broken_data_set(True)],
             "interrupted": [interrupted(False), interrupted(True)],
             "stopped": stopped(),
