@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 import yaml
+from PIL import Image
 
 from app.evaluation.accuracy_interval import CONFIDENCE
 from app.evaluation.metrics import Measures
@@ -26,6 +27,12 @@ REPORT = "report.html"
 TEMPLATE = Path(__file__).with_suffix(".html")
 COLUMNS = ("epoch", "phase", "train_loss", "valid_loss", "accuracy", "f1", "train_seconds", "valid_seconds")
 MOST_REASONS, MOST_CONFUSED = 10, 10
+BROAD = 1000  # px, from which on a picture is not readable at the width of a phone: it scrolls there
+CAPTIONS = {
+    "train_batch": "The first images that the network was trained on, as it got them",
+    "val_pred": "Validation images, drawn by lot, each with the class that it was taken for and how surely",
+    "worst_errors": "The errors with the largest losses",
+}
 
 
 def write_report(
@@ -58,7 +65,11 @@ def _text(value: Any) -> str:
 
 def _picture(path: Path) -> str:
     content = base64.b64encode(path.read_bytes()).decode("ascii")
-    return f'<img alt="{_text(path.stem.replace("_", " "))}" src="data:image/png;base64,{content}">'
+    with Image.open(path) as image:
+        kind = "broad" if image.width > BROAD else "narrow"
+    caption = _text(CAPTIONS.get(path.stem, ""))
+    shown = f'<img class="{kind}" alt="{_text(path.stem.replace("_", " "))}" src="data:image/png;base64,{content}">'
+    return f'<figure><div class="wide">{shown}</div><figcaption>{caption}</figcaption></figure>'
 
 
 def _figures(measures: Measures) -> str:

@@ -19,32 +19,27 @@ COLOURS = 128  # of a palette: a screenshot in full colour is four times as larg
 WAIT_MS = 30_000  # of the page's own clock, until charts are drawn
 LIGHT, DARK = 1, 0  # of Blink
 # Name, window in pixels, colours.
-PAGES = {"report": ((1100, 1500), LIGHT), "report-phone": ((500, 1400), LIGHT), "report-dark": ((1100, 1500), DARK)}
+PAGES = {"report": ((1100, 1500), LIGHT), "report-phone": ((390, 1400), LIGHT), "report-dark": ((1100, 1500), DARK)}
+NARROWEST = 500  # px, of a window; what is narrower is shown in a frame
+FRAME = '<!doctype html><body style="margin: 0"><iframe src="{}" width="{}" height="{}" style="border: 0"></iframe>'
 
 
 def take(chromium: str, url: str, name: str, size: tuple[int, int], scheme: int = LIGHT) -> list[str]:
     """Write ``<name>.png``; return what the page said on the console."""
     with tempfile.TemporaryDirectory() as scratch:
         shot = Path(scratch, "shot.png")
-        command = [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--enable-logging=stderr",
-        ]
-        command += [f"--window-size={size[0]},{size[1]}", f"--blink-settings=preferredColorScheme={scheme}"]
-        command += [
-            f"--virtual-time-budget={WAIT_MS}",
-            f"--user-data-dir={scratch}/profile",
-            f"--screenshot={shot}",
-            url,
-        ]
+        if size[0] < NARROWEST:
+            frame = Path(scratch, "frame.html")
+            frame.write_text(FRAME.format(url, *size), encoding="utf-8")
+            url = frame.as_uri()
+        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += ["--enable-logging=stderr", f"--user-data-dir={scratch}/profile"]
+        command += [f"--window-size={max(size[0], NARROWEST)},{size[1]}", f"--virtual-time-budget={WAIT_MS}"]
+        command += [f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={shot}", url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if not shot.exists():
             raise SystemExit(f"{chromium} took no picture of {url}: {done.stderr[-500:]}")
-        Image.open(shot).convert("RGB").quantize(COLOURS).save(HERE / f"{name}.png", optimize=True)
+        Image.open(shot).convert("RGB").crop((0, 0, *size)).quantize(COLOURS).save(HERE / f"{name}.png", optimize=True)
     return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 

@@ -4,6 +4,10 @@ python -m pytest tests/app/test_run_report.py
 """
 
 import json
+import re
+import shutil
+import subprocess
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from app.evaluation.temperature import Temperature
 from app.run_report import write_report
 from data import Sample, Scan
 
+PHONE = 390  # px
 VOID = {"meta", "img", "br"}
 HOSTILE = "<script>alert(1)</script>"
 HEADER = (
@@ -60,6 +65,21 @@ def test_a_run_has_one(trained, colours_once):
         f"python -m app.evaluate {folder}/model.pkl {colours_once}",
         f"python -m app.predict {folder}/model.pkl IMAGE",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_it_fits_a_phone(trained, tmp_path):
+    """Nothing makes the page wider than its 390 px; tables and pictures scroll within themselves."""
+    _, folder = trained
+    page = escape((folder / "report.html").read_text(encoding="utf-8"))
+    script = "f.onload = () => document.title = f.contentDocument.documentElement.scrollWidth"
+    frame = f'<!doctype html><iframe id="f" width="{PHONE}" srcdoc="{page}"></iframe><script>{script}</script>'
+    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={tmp_path}/profile"]
+    command += ["--dump-dom", "--virtual-time-budget=5000", (tmp_path / "frame.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    assert re.search(r"<title>(\d+)</title>", shown)[1] == str(PHONE)
 
 
 @pytest.fixture
