@@ -109,20 +109,20 @@ def _classes(measures: Measures) -> str:
         [entry.name, *(f"{value:.4f}" for value in (entry.precision, entry.recall, entry.f1)), entry.support]
         for entry in entries
     ]
-    return _table(["class", "precision", "recall", "F1", "images"], rows)
+    return _table(["class", "precision", "recall", "F1", "images"], rows, "numbers names")
 
 
 def _confused(measures: Measures) -> str:
     if not measures.confused:
         return "<p>None.</p>"
     rows = [[f"{true} taken for {predicted}", count] for true, predicted, count in measures.confused[:MOST_CONFUSED]]
-    return _table(["most often confused", "images"], rows)
+    return _table(["most often confused", "images"], rows, "numbers names")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _table(header: Sequence[str], rows: Iterable[Sequence[Any]], kind: str = "numbers") -> str:
     head = "".join(f"<th>{_text(cell)}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="wide"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
