@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from app.pictures.confusion import LETTERS, draw_confusion
+from app.pictures.fonts import lend_fonts
 
 NAMES = {
     2: ["ants", "bees"],
-    5: ["猫", "كلب", "🐶 dog", "$x_1$", "Größe"],
+    5: ["猫", "كلب", "🐶 dog", "$x_1$", "ca\udcfft"],
     17: [f"a name of sixty letters, of which the last are the number {n:02}" for n in range(17)],
     100: [f"class {number}" for number in range(100)],
 }
@@ -29,6 +30,7 @@ def test_everything_lies_within_the_picture(count):
     figure = draw_confusion(matrix, NAMES[count])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        lend_fonts(figure)
         figure.draw_without_rendering()
         (axes,) = figure.axes
         texts = [*labels(axes.xaxis), *labels(axes.yaxis), axes.xaxis.label, axes.yaxis.label, *axes.texts]
