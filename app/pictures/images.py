@@ -16,7 +16,7 @@ from data.reader import Source
 SIDE = 320  # px, of the longer side of a thumbnail
 MAX_COLUMNS = 5
 TILE_INCHES, LINE_INCHES = 2.1, 0.14
-FONT_POINTS, LETTERS, MAX_LINES = 7.5, 18, 9  # of a title over a tile, whose width holds so many of the widest letters
+FONT_POINTS, LETTERS, MAX_LINES = 7.5, 16, 10  # of a title over a tile, whose width holds so many of the widest letters
 GREEN, RED, BLACK = "#2f855a", "#c53030", "black"
 MARKS = {True: ("\N{CHECK MARK} ", GREEN), False: ("\N{BALLOT X} ", RED), None: ("", BLACK)}  # not by colour alone
 

@@ -25,7 +25,7 @@ def test_titles_lie_on_the_sheet_and_apart():
     figure.draw_without_rendering()
     shown = [axis.title for axis in figure.axes]
     assert [title.get_color() for title in shown[:2]] == [GREEN, RED]
-    assert shown[0].get_text() == "\n".join(["✓ " + "W" * 16, "W" * 18, "W" * 18, "W" * 8])
+    assert shown[0].get_text() == "\n".join(["✓ " + "W" * 14, "W" * 16, "W" * 16, "W" * 14])
     assert shown[1].get_text().startswith("✗ $a_b$")
     boxes = [title.get_window_extent() for title in shown if title.get_text()]
     for box in boxes:
