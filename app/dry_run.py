@@ -18,7 +18,7 @@ from callbacks.first_batch import MOST
 
 BYTES_PER_FLOAT = 4
 # The weights, their gradients, and what the optimizer keeps of each: Adam two averages, SGD one.
-COPIES = {"adam": 4, "sgd": 3}
+COPIES = {"adam": 4, "sgd": 3, "muon": 3}
 
 
 def dry_run(learn: Learner, settings: dict[str, Any], folder: Path) -> int:

@@ -17,10 +17,11 @@ def add_input(group: Any) -> None:
     add = group.add_argument
     add(
         "--aug",
-        choices=("auto", "crop", "fastai", "device"),
+        choices=("auto", "crop", "fastai", "device", "pad", "airbench94", "airbench95", "airbench96"),
         default="auto",
         help="augmentation: random resized crops, or fastai's aug_transforms (default: by the images' size); "
-        "or zoom, crop, flip and light on the device",
+        "zoom, crop, flip and light on the device; or, for small images, shifts and flips as usual for CIFAR-10, or as "
+        "of --recipe speed",
     )
     add(
         "--aug-mult",

@@ -19,6 +19,16 @@ from data.pixel_store import PixelStore
 from data.pixels import SMALL_SIDE, Pixels
 from data.scan import Scan
 
+WAYS = {
+    "crop": "random resized crops",
+    "fastai": "fastai's aug_transforms",
+    "device": "on the device, without rotation and warp",
+    "pad": "shifted, black coming in",
+    "airbench94": "shifted, the border reflected",
+    "airbench95": "shifted, the border reflected",
+    "airbench96": "shifted, the border reflected, with a square cut out",
+}
+
 
 def open_pixels(args: Namespace) -> Pixels | None:
     """The cache for the size at which photos are going to be trained; None with ``--cache off`` and for CIFAR-10.
@@ -47,19 +57,17 @@ def settle(settings: dict[str, Any], scan: Scan) -> None:
     """Replace what was left open in `settings` by what is done, and say it."""
     from data.augmentation import choose_augmentation, may_flip
 
-    way = choose_augmentation(settings["aug"], scan) if settings["aug"] != "device" else "device"
-    if way != "pad":  # which is CIFAR-10's alone, and no choice
-        settings["aug"] = way
+    if settings["aug"] != "device":
+        settings["aug"] = choose_augmentation(settings["aug"], scan)
     why = ""
     if settings["flip"] is None:
         settings["flip"] = may_flip(scan.classes)
         why = "" if settings["flip"] else ", since every class is a single letter or digit"
     if settings["cache"] not in ("auto", "off"):
         settings["cache"] = str(Path(settings["cache"]).resolve())
-    names = {"crop": "random resized crops", "fastai": "fastai's aug_transforms", "pad": "padded and cropped"}
-    names["device"] = "on the device, without rotation and warp"
     strength = f"strength {settings['aug_mult']:g}" if settings["aug_mult"] else "off"
-    report.say(f"augmentation: {names[way]}, {strength}, {'with' if settings['flip'] else 'without'} flips{why}")
+    way = WAYS[settings["aug"]]
+    report.say(f"augmentation: {way}, {strength}, {'with' if settings['flip'] else 'without'} flips{why}")
 
 
 def say_cache(pixels: Pixels | None) -> None:

@@ -15,6 +15,8 @@ from app.batch_size import is_out_of_memory, set_batch_size
 from app.settings import dump
 from callbacks.accumulate import Accumulate
 from callbacks.early_stopping import EarlyStopping
+from callbacks.linear_decay import LinearDecay
+from models.airbench_training import ends, penalties, rates
 
 SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
@@ -36,6 +38,9 @@ class Phase:
     options: dict[str, float] = field(default_factory=dict)
     """Of ``fit_one_cycle``."""
 
+    linear: bool = False
+    """Rates fall in a straight line instead, each group's of `models.airbench_training` to its own end."""
+
 
 def plan(settings: dict[str, Any]) -> list[Phase]:
     """The phases of a training, from its settled settings; those without epochs are left out.
@@ -44,6 +49,8 @@ def plan(settings: dict[str, Any]) -> list[Phase]:
     layers have the same rate: the head is as good as it can be for the body as it is, and a larger one spoils it.
     """
     rate, frozen = settings["lr"], settings["freeze_epochs"]
+    if settings["opt"] == "muon":
+        return [Phase("unfrozen", settings["epochs"], rate, linear=True)]
     rates, options = rate, {}
     if settings["probe"]:
         options = FINE
@@ -90,7 +97,7 @@ def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) ->
     while True:
         try:
             done = sum(row["phase"] == phase.name for row in timer.rows)
-            learn.fit_one_cycle(phase.epochs, phase.rate, wd=settings["wd"], start_epoch=done, **phase.options)
+            _fit(learn, phase, settings, done)
             return
         except Exception as error:
             if not is_out_of_memory(error) or settings["batch_size"] < 2 * SMALLEST_BATCH:
@@ -98,6 +105,16 @@ def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) ->
         timer.run_epoch = timer.rows[-1]["epoch"] if timer.rows else 0  # the epoch that failed has no row
         _halve_batch(learn, settings)
         dump(folder / "args.yaml", settings)
+
+
+def _fit(learn: Learner, phase: Phase, settings: dict[str, Any], done: int) -> None:
+    wd, batch = settings["wd"], settings["batch_size"] * settings["accumulate"]
+    if not phase.linear:
+        learn.fit_one_cycle(phase.epochs, phase.rate, wd=wd, start_epoch=done, **phase.options)
+        return
+    peaks = rates(learn.model, phase.rate, batch)
+    decay = LinearDecay(peaks, ends(phase.epochs))
+    learn.fit(phase.epochs, peaks, wd=penalties(learn.model, phase.rate, wd), cbs=decay, start_epoch=done)
 
 
 def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:

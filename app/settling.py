@@ -19,6 +19,9 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     """Every setting with the value that is used, in the form of ``args.yaml``."""
     settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
     recipe = spec.recipe
+    opt = args.opt or recipe.opt
+    if opt not in recipe.lr:
+        raise UsageError(f"--opt {opt} is for the networks of --recipe speed: give {' or '.join(recipe.lr)}")
     chosen = {
         "source": args.source if scan.source == "cifar10" else _absolute(args.source),
         "csv": _absolute(args.csv),
@@ -32,11 +35,15 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         "batch_size": recipe.batch_size,
         "train_bn": recipe.train_bn,
         "xla_devices": devices_in_use(settings),
-        "lr": recipe.lr[args.opt],
-        "wd": recipe.wd[args.opt],
+        "opt": opt,
+        "lr": recipe.lr[opt],
+        "wd": recipe.wd[opt],
+        "label_smoothing": recipe.label_smoothing,
     }
     always = ("source", "csv", "csv_columns", "arch", "pretrained", "probe", "img_size", "xla_devices")
     settings |= {key: value for key, value in chosen.items() if key in always or settings[key] is None}
+    if settings["aug"] == "auto":
+        settings["aug"] = recipe.aug
     if settings["batch_size"] == "auto":  # on a GPU, `app.speed` finds another one, when there is a model
         settings["batch_size"] = recipe.batch_size
     if settings["batch_size"] > len(scan.train):

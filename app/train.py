@@ -15,6 +15,7 @@ from typing import Any
 from app.errors import UsageError, run, signalled
 from app.resuming import last_checkpoint, resumed
 from app.settings import parse
+from app.speed_recipe import apply_recipe
 from app.train_args import build_parser
 
 
@@ -27,6 +28,7 @@ def main(argv: list[str]) -> int:
         args = resumed(build_parser, argv, Path(args.resume))
     if args.source is None and args.csv is None:
         raise UsageError("SOURCE is missing: give a folder of images, or cifar10")
+    apply_recipe(args)
     started = time.perf_counter()
     from app.run_folder import check_outputs
 
@@ -71,7 +73,13 @@ def main(argv: list[str]) -> int:
     )
     weights = data.class_weights(scan) if args.balance == "weights" else None
     learn = models.learner(
-        loaders, spec, opt=args.opt, class_weights=weights, train_bn=settings["train_bn"], start=start
+        loaders,
+        spec,
+        opt=settings["opt"],
+        class_weights=weights,
+        label_smoothing=settings["label_smoothing"],
+        train_bn=settings["train_bn"],
+        start=start,
     )
     state = last_checkpoint(Path(args.resume), scan.classes) if args.resume else None
     learn.path = folder = _run_folder(args, spec)

@@ -15,6 +15,7 @@ from app.xla_args import add_xla
 
 IMAGE_SIZES = (8, 4096)  # px; below, no network has anything left to look at, above, no memory suffices
 MOST_WORKERS = 256
+TARGETS = (94, 95, 96)
 LAST_SEED = 2**32 - 1  # numpy's
 
 
@@ -54,6 +55,8 @@ def build_parser() -> Parser:
     )
 
     add = parser.add_argument_group("training").add_argument
+    add("--recipe", choices=("speed",), help="of a whole training: CIFAR-10, or other small images, in minutes")
+    add("--target", type=int, choices=TARGETS, help="of --recipe speed: per cent of CIFAR-10, 94 if not given")
     add(
         "--probe",
         action=argparse.BooleanOptionalAction,
@@ -93,7 +96,13 @@ def build_parser() -> Parser:
         help="peak learning rate, or 'find' for the finder's suggestion (default: by architecture)",
     )
     add("--wd", type=positive(float, zero=True), metavar="DECAY", help="weight decay (default: by architecture)")
-    add("--opt", choices=("adam", "sgd"), default="adam", help="optimizer")
+    add("--opt", choices=("adam", "sgd", "muon"), help="optimizer (default: adam; muon with --recipe speed)")
+    add(
+        "--label-smoothing",
+        type=within(float, 0, 0.9),
+        metavar="SHARE",
+        help="share of the target that is spread over all classes (default: 0, or the recipe's)",
+    )
     add(
         "--balance",
         choices=("none", "weights", "sampler"),

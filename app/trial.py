@@ -99,11 +99,10 @@ class Copy:
     def __init__(self, learn: Learner, work: Work, memory_format: str):
         self.layout = FORMATS[memory_format]
         self.model = copy.deepcopy(learn.model).to(work.device).train()
-        if not work.frozen:
-            self.model.requires_grad_(True)
         self.model.to(memory_format=self.layout)
-        trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimizer = learn.opt_func(trained, lr=1e-6)
+        self.optimizer = learn.opt_func(learn.splitter(self.model), lr=1e-6)
+        if not work.frozen:
+            self.optimizer.unfreeze()
 
     def step(self, x: torch.Tensor, amp: str) -> float:
         """Seconds of one training step."""

@@ -16,6 +16,8 @@ import torch
 def random_state(loaders: Iterable[Any]) -> dict[str, Any]:
     """The states of Python's, NumPy's and torch's generators, of each GPU's, and of each loader's own.
 
+    Beside them the loaders' ``passes``, where they count them: what they do may alternate.
+
     A fastai loader shuffles by a generator of its own, ``rng``; what its worker processes draw follows from torch's.
     All values are tensors, numbers, tuples and None, which ``torch.load(weights_only=True)`` takes.
     """
@@ -27,6 +29,7 @@ def random_state(loaders: Iterable[Any]) -> dict[str, Any]:
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
         "mps": torch.mps.get_rng_state() if torch.backends.mps.is_available() else None,
         "loaders": [loader.rng.getstate() if hasattr(loader, "rng") else None for loader in loaders],
+        "passes": [getattr(loader, "passes", None) for loader in loaders],
     }
 
 
@@ -40,6 +43,8 @@ def restore_random_state(state: dict[str, Any], loaders: Iterable[Any]) -> None:
         torch.cuda.set_rng_state_all(state["cuda"])
     if state["mps"] is not None and torch.backends.mps.is_available():
         torch.mps.set_rng_state(state["mps"])
-    for loader, kept in zip(loaders, state["loaders"]):
+    for loader, kept, passes in zip(loaders, state["loaders"], state["passes"]):
         if kept is not None and hasattr(loader, "rng"):
             loader.rng.setstate(kept)
+        if passes is not None:
+            loader.passes = passes

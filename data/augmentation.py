@@ -1,30 +1,48 @@
 """What is done to training images: which way, how strongly, and whether they may be mirrored.
 
-way = choose_augmentation("auto", scan)     # "crop", "fastai" or "pad"
+way = choose_augmentation("auto", scan)     # "crop", "fastai", "pad", ...
 may_flip(scan.classes)
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from fastai.vision.augment import Flip, aug_transforms
+from fastai.vision.augment import aug_transforms
 
+from data.errors import DataError
 from data.pixels import SMALL_SIDE
 from data.random_crop import Crop
 from data.scan import Scan
-from data.transforms import PadCrop
+from data.shifts import Shifts
 
 # At strength 1: crops of half the area at least, and fastai's own change of light.
 LEAST_AREA, LIGHT = 0.5, 0.2
 SMALLEST_SCALE = 0.08  # of the area, at any strength: torchvision's and fastai's
+# Of small images that are kept in memory, at strength 1: He et al.'s for CIFAR-10, and those of Jordan's networks.
+SHIFTS = {
+    "pad": Shifts(padding=4),
+    "airbench94": Shifts(padding=2, flips="alternating", reflect=True),
+    "airbench95": Shifts(padding=4, flips="alternating", reflect=True),
+    "airbench96": Shifts(padding=4, flips="alternating", reflect=True, cutout=12),
+}
 
 
 def choose_augmentation(asked: str, scan: Scan) -> str:
-    """``crop`` (random resized crops), ``fastai`` (``aug_transforms``) or ``pad`` (CIFAR-10's pad-and-crop).
+    """``crop`` (random resized crops), ``fastai`` (``aug_transforms``), or one of `SHIFTS`, for small images.
 
-    `asked` is one of the first two, or ``auto``: crops, but images up to 64 pixels, which are not cached and of which a
-    crop would leave little, get fastai's.
+    `asked` is one of them, or ``auto``: crops, but images up to 64 pixels, which are not cached and of which a
+    crop would leave little, get fastai's, and CIFAR-10 its usual pad-and-crop, whatever else is asked.
+
+    Raises
+    ------
+    DataError
+        Shifts are for images up to 64 pixels.
     """
+    if asked in SHIFTS:
+        if scan.side > SMALL_SIDE:
+            raise DataError(f"--aug {asked} is for images up to {SMALL_SIDE} px, not {scan.side}: use --aug crop")
+        return asked
     if scan.source == "cifar10":
         return "pad"
     if asked != "auto":
@@ -37,13 +55,17 @@ def may_flip(classes: Sequence[str]) -> bool:
     return not all(len(name) == 1 and name.isalnum() for name in classes)
 
 
-def batch_augmentation(way: str, mult: float, flips: bool) -> list[Any]:
-    """The batch transforms of ``fastai`` and ``pad``, on floats in [0, 1]; `mult` as of ``aug_transforms``."""
+def batch_augmentation(mult: float, flips: bool) -> list[Any]:
+    """fastai's batch transforms, on floats in [0, 1]; `mult` as of ``aug_transforms``."""
+    return list(aug_transforms(mult=mult, do_flip=flips)) if mult else []
+
+
+def shifts_of(way: str, mult: float, flips: bool) -> Shifts | None:
+    """How training images are shifted and mirrored, None for not at all."""
     if mult == 0:
-        return []
-    if way == "pad":
-        return [PadCrop(padding=4), *([Flip()] if flips else [])]
-    return list(aug_transforms(mult=mult, do_flip=flips))
+        return None
+    shifts = SHIFTS[way]
+    return replace(shifts, padding=round(shifts.padding * mult), flips=shifts.flips if flips else "none")
 
 
 def crop_of(way: str, mult: float, flips: bool) -> Crop | None:

@@ -9,18 +9,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fastai.callback.data import WeightedDL
 from fastai.data.core import DataLoaders, Datasets
 from fastai.data.transforms import Categorize, IntToFloatTensor, Normalize, ToTensor
 from fastai.vision.augment import Resize
 
-from data.augmentation import LIGHT, batch_augmentation, choose_augmentation, crop_of, may_flip
+from data.augmentation import LIGHT, SHIFTS, batch_augmentation, choose_augmentation, crop_of, may_flip, shifts_of
 from data.balance import class_weights
+from data.balanced_loader import BalancedDL
 from data.errors import DataError
 from data.normalize import NormalizeBytes
 from data.pixel_loader import BalancedPixelDL, PixelDL
 from data.pixels import SMALL_SIDE, Pixels
 from data.scan import Scan
+from data.tensor_loader import BalancedTensorDL, TensorDL
 from data.transforms import OpenImage, label_of
 
 MAX_WORKERS = 8
@@ -75,8 +76,11 @@ def loaders(
     )
     options: dict[str, Any] = {"dl_kwargs": _batch_transforms(spec, way, aug_mult, flips)}
     workers = default_workers(scan) if workers is None else workers
-    if scan.side <= SMALL_SIDE and way != "crop":  # what is not worth being kept
-        options |= {"num_workers": workers, "dl_type": WeightedDL if balanced else None}
+    if way in SHIFTS:
+        shifts, dl_type = shifts_of(way, aug_mult, flips), BalancedTensorDL if balanced else TensorDL
+        options |= {"dl_type": dl_type, "augment": shifts, "pixels": _fitting(pixels, scan, spec)}
+    elif scan.side <= SMALL_SIDE and way != "crop":  # what is not worth being kept
+        options |= {"num_workers": workers, "dl_type": BalancedDL if balanced else None}
     else:
         crop, dl_type = crop_of(way, aug_mult, flips), BalancedPixelDL if balanced else PixelDL
         options |= {"threads": workers, "dl_type": dl_type, "crop": crop, "pixels": _fitting(pixels, scan, spec)}
@@ -89,11 +93,12 @@ def loaders(
 
 def _batch_transforms(spec: Any, way: str, mult: float, flips: bool) -> list[dict[str, list]]:
     """``after_batch`` of the training and of the validation loader."""
-    if way == "crop":
-        made = [NormalizeBytes.of(spec.mean, spec.std, light) for light in (LIGHT * mult, 0.0)]
+    if way == "crop" or way in SHIFTS:
+        light = LIGHT * mult if way == "crop" else 0.0
+        made = [NormalizeBytes.of(spec.mean, spec.std, light) for light in (light, 0.0)]
         return [{"after_batch": [step]} for step in made]
     to_float, normalize = IntToFloatTensor(), Normalize.from_stats(spec.mean, spec.std, cuda=False)
-    augmentation = batch_augmentation(way, mult, flips)
+    augmentation = batch_augmentation(mult, flips)
     # fastai's own transforms would resample validation images too, each at its place.
     return [{"after_batch": [to_float, *augmentation, normalize]}, {"after_batch": [to_float, normalize]}]
 

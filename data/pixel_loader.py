@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from fastai.callback.data import WeightedDL
 from fastai.data.core import TfmdDL
 from fastai.data.load import fa_collate
 from fastai.data.transforms import ToTensor
@@ -23,6 +22,7 @@ from fastai.vision.augment import Resize
 from fastai.vision.core import TensorImage
 from fastcore.basics import chunked
 
+from data.balanced_loader import BalancedDL
 from data.errors import ImageError
 from data.pixels import Pixels
 from data.prefetch import prefetched
@@ -130,10 +130,5 @@ class PixelDL(TfmdDL):
         return self.device is not None and torch.device(self.device).type == "cuda"
 
 
-class BalancedPixelDL(PixelDL, WeightedDL):
-    """A `PixelDL` that draws by weights, as fastai's ``WeightedDL``; a new one of the same images keeps them."""
-
-    def new(self, dataset=None, cls=None, **options):
-        if (dataset is None or dataset is self.dataset) and issubclass(cls or type(self), WeightedDL):
-            options = {"wgts": self.wgts} | options
-        return super().new(dataset, cls, **options)
+class BalancedPixelDL(PixelDL, BalancedDL):
+    """A `PixelDL` that draws by weights."""

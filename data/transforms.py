@@ -1,4 +1,4 @@
-"""The transforms that fastai has not: how a sample becomes an image and a label, and pad-and-crop.
+"""The transforms that fastai has not: how a sample becomes an image and a label.
 
     Datasets(samples, tfms=[[OpenImage()], [label_of, Categorize(vocab=classes)]])
 
@@ -8,10 +8,7 @@ None of these travels in an exported model, which holds fastai's own (see ``mode
 from pathlib import Path
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from fastai.vision.augment import RandTransform
-from fastai.vision.core import PILImage, TensorImage
+from fastai.vision.core import PILImage
 from fasttransform import Transform
 
 from data.reader import read_image
@@ -36,29 +33,3 @@ class OpenImage(Transform):
 def label_of(sample: Sample) -> str:
     """The name of a sample's class."""
     return sample.label
-
-
-class PadCrop(RandTransform):
-    """Pad each image of a batch with black and crop it back at a random place.
-
-    The augmentation of He et al. 2016, section 4.2 (4 pixels at 32). On float batches of shape
-    (N, C, H, W), in training only; each image has its own offset.
-    """
-
-    order, split_idx = 11, 0  # after IntToFloatTensor (10), before Normalize (99)
-
-    def __init__(self, padding: int = 4):
-        super().__init__(p=1.0)
-        self.padding = padding
-
-    def encodes(self, x: TensorImage) -> TensorImage:
-        count, _, height, width = x.shape
-        padded = F.pad(x.as_subclass(torch.Tensor), (self.padding,) * 4)
-        rows, columns = (
-            torch.randint(2 * self.padding + 1, (count, 1), device=x.device) + torch.arange(size, device=x.device)
-            for size in (height, width)
-        )
-        index = torch.arange(count, device=x.device)[:, None, None]
-        # Advanced indices around the channel slice put it last: (N, H, W, C).
-        cropped = padded[index, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-        return TensorImage(cropped.contiguous())

@@ -6,9 +6,10 @@ names("resnet*_cifar")                      # all that match
 Importing this file is cheap: torch, torchvision and timm are imported when a function needs them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from models.errors import ModelError, did_you_mean
 from models.own import load_own
@@ -22,7 +23,7 @@ class Architecture:
     """As the user gave it, with timm's `.tag` if there was one."""
 
     family: Literal["cifar", "torchvision", "timm", "own"]
-    """Who builds it: `models.cifar_resnet`, torchvision, timm, or the user's own callable."""
+    """Who builds it: `models.cifar_resnet` or `models.airbench`, torchvision, timm, or the user's own callable."""
 
 
 def names(pattern: str | None = None) -> list[str]:
@@ -79,10 +80,16 @@ def find(name: str) -> Architecture:
     raise ModelError(f"unknown architecture {name!r}{hint} (--list-archs shows all)")
 
 
-def _cifar_names() -> list[str]:
+def cifar_networks() -> dict[str, Callable[[int], Any]]:
+    """Our own networks for 32 px images, by name; each is called with the number of classes."""
+    from models.airbench import AIRBENCH
     from models.cifar_resnet import CIFAR_RESNETS
 
-    return list(CIFAR_RESNETS)
+    return CIFAR_RESNETS | AIRBENCH
+
+
+def _cifar_names() -> list[str]:
+    return list(cifar_networks())
 
 
 def _torchvision_names() -> list[str]:

@@ -24,16 +24,17 @@ from fastai.optimizer import SGD, Adam
 from fastai.vision.learner import model_meta, vision_learner
 from torch import nn
 
-from models import efficientnet_lite, linear_head
+from models import airbench_training, efficientnet_lite, linear_head
+from models.airbench import AIRBENCH, whiten_by
+from models.architectures import cifar_networks
 from models.check import check_network
-from models.cifar_resnet import CIFAR_RESNETS
 from models.errors import ModelError
 from models.own import load_own
 from models.rebuild import replace_classifier
 from models.spec import Spec
 from models.start import take_over
 
-OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9)}
+OPTIMIZERS = {"adam": Adam, "sgd": partial(SGD, mom=0.9), "muon": airbench_training.optimizer}
 
 
 def learner(
@@ -43,6 +44,7 @@ def learner(
     path: Path = Path("."),
     opt: str = "adam",
     class_weights: Mapping[str, float] | None = None,
+    label_smoothing: float = 0.0,
     train_bn: bool = True,
     start: Any = None,
 ) -> Learner:
@@ -57,9 +59,12 @@ def learner(
     path
         Where fastai may write; never the data set's folder.
     opt
-        ``adam`` (fastai's Adam, decoupled weight decay) or ``sgd`` (momentum 0.9).
+        ``adam`` (fastai's Adam, decoupled weight decay) or ``sgd`` (momentum 0.9); or ``muon``, for the networks of
+        `models.airbench` alone.
     class_weights
         What each class, by name, counts in the loss; None for all alike.
+    label_smoothing
+        Share of the target that is spread over all classes (Szegedy et al. 2016, section 7), in validation too.
     train_bn
         Train the weights of the body's batch norms also while the body is frozen, as fastai does by default.
     start
@@ -73,7 +78,7 @@ def learner(
     """
     weight = None if class_weights is None else torch.tensor([class_weights[name] for name in spec.classes])
     options = {
-        "loss_func": CrossEntropyLossFlat(weight=weight),
+        "loss_func": CrossEntropyLossFlat(weight=weight, label_smoothing=label_smoothing),
         "metrics": [accuracy, macro_f1()],
         "opt_func": OPTIMIZERS[opt],
         "path": path,
@@ -83,6 +88,8 @@ def learner(
     if spec.probe and isinstance(learn.model, nn.Sequential):  # fastai's body and head
         linear_head.add_bias(learn.model)
         learn.opt = None  # fastai's knows the layer that was there
+    if spec.arch.name in AIRBENCH:
+        whiten_by(learn)
     if start is not None:
         take_over(learn.model, spec.classes, start)
     check_network(learn.model, spec)
@@ -101,7 +108,9 @@ def macro_f1() -> AccumMetric:
 def _build(loaders: DataLoaders, spec: Spec, options: dict[str, Any]) -> Learner:
     name, classes = spec.arch.name, len(spec.classes)
     if spec.arch.family == "cifar":
-        return Learner(loaders, CIFAR_RESNETS[name](classes), **options)
+        if options["opt_func"] is OPTIMIZERS["muon"]:  # which has a penalty for every group
+            options |= {"splitter": airbench_training.groups, "wd_bn_bias": True}
+        return Learner(loaders, cifar_networks()[name](classes), **options)
     if spec.arch.family == "own":
         return Learner(loaders, _own_network(name, classes), **options)
     head_options = {"normalize": False, "n_out": classes, **(linear_head.OPTIONS if spec.probe else {}), **options}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from models import layers
-from models.architectures import Architecture
+from models.architectures import Architecture, cifar_networks
 from models.errors import ModelError
 from models.light_import import import_lightly
 from models.own import load_own
@@ -89,11 +89,9 @@ def _build(description: Mapping[str, Any], classes: int, trust: bool) -> nn.Modu
             raise ModelError(f"runs the code of {name}: give --trust if you trust it")
         return load_own(name)(classes)
     if family == "cifar" and kind == "whole":
-        from models.cifar_resnet import CIFAR_RESNETS
-
-        if name not in CIFAR_RESNETS:
+        if name not in cifar_networks():
             raise ModelError(f"needs the architecture {name!r}, which this version does not have")
-        return CIFAR_RESNETS[name](classes)
+        return cifar_networks()[name](classes)
     if family == "timm" and kind == "timm body":
         body = layers.TimmBody(_timm(name, num_classes=0), structure["features"])
         return nn.Sequential(body, layers.build(structure["head"]))

@@ -4,12 +4,11 @@ python -m pytest tests/data/test_augmentation.py
 """
 
 import pytest
-from fastai.vision.augment import Flip
 
-from data import Scan
-from data.augmentation import batch_augmentation, choose_augmentation, crop_of, may_flip
+from data import DataError, Scan
+from data.augmentation import batch_augmentation, choose_augmentation, crop_of, may_flip, shifts_of
 from data.random_crop import Crop
-from data.transforms import PadCrop
+from data.shifts import Shifts
 
 
 @pytest.mark.parametrize(
@@ -22,6 +21,8 @@ from data.transforms import PadCrop
         ("fastai", "photos", 500, "fastai"),
         ("auto", "cifar10", 32, "pad"),
         ("crop", "cifar10", 32, "pad"),
+        ("airbench94", "cifar10", 32, "airbench94"),
+        ("pad", "photos", 28, "pad"),
     ],
 )
 def test_the_way(asked, source, side, way):
@@ -44,16 +45,26 @@ def test_characters_are_not_mirrored(classes, flips):
     assert may_flip(classes) == flips
 
 
-def test_batch_transforms_are_fastais_for_photos_and_pad_and_crop_for_cifar10():
-    names = [type(transform).__name__ for transform in batch_augmentation("fastai", 1.0, True)]
+def test_shifts_are_for_small_images():
+    with pytest.raises(DataError, match="--aug airbench94 is for images up to 64 px, not 500: use --aug crop"):
+        choose_augmentation("airbench94", Scan("photos", "", ["a", "b"], [], [], 500))
+
+
+def test_batch_transforms_are_fastais():
+    names = [type(transform).__name__ for transform in batch_augmentation(1.0, True)]
     assert names == ["Flip", "Brightness"]  # fastai puts the affine transforms into the one, light into the other
-    assert [type(transform) for transform in batch_augmentation("pad", 1.0, True)] == [PadCrop, Flip]
-    assert [type(transform) for transform in batch_augmentation("pad", 1.0, False)] == [PadCrop]
-    assert [batch_augmentation(way, 0, True) for way in ("fastai", "pad")] == [[], []]
+    assert batch_augmentation(0, True) == []
+
+
+def test_shifts_grow_with_the_strength_and_mirror_where_that_is_allowed():
+    assert shifts_of("pad", 1.0, True) == Shifts(padding=4, flips="random")
+    assert shifts_of("pad", 0.5, False) == Shifts(padding=2, flips="none")
+    assert shifts_of("airbench94", 2.0, True) == Shifts(padding=4, flips="alternating", reflect=True)
+    assert shifts_of("airbench94", 0, True) is None
 
 
 def test_without_flips_fastai_mirrors_nothing():
-    names = [type(transform).__name__ for transform in batch_augmentation("fastai", 1.0, False)]
+    names = [type(transform).__name__ for transform in batch_augmentation(1.0, False)]
     assert "Flip" not in names
 
 
