@@ -36,12 +36,14 @@ def main(argv: list[str]) -> int:
     import data
     import models
     from app import input_pipeline, report
+    from app.allocator import keep_freed_memory
     from app.device import choose_device
     from app.starting import starting_point
 
     report.say_versions()
     device, reason = choose_device(args.device, args.xla_devices, args.xla_cache)
     report.say(f"device: {device} ({reason})")
+    keep_freed_memory()
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)

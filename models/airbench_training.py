@@ -42,7 +42,7 @@ def rates(network: nn.Module, peak: float, batch: int = BATCH) -> list[float]:
 
 
 def penalties(network: nn.Module, peak: float, decay: float) -> list[float]:
-    """L2 penalties of `groups`, with which all but the filters lose `decay` of their size in a step of `BATCH` at the peak."""
+    """L2 penalties of `groups`, with which all but the filters lose `decay` of their size in a step at the peak."""
     return [0.0 if group == 2 else decay / rate for group, rate in enumerate(rates(network, peak))]
 
 
