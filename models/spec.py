@@ -32,7 +32,7 @@ class Recipe:
 
 # Of Jordan 2024 (arXiv 2404.00498) but for the optimizer, and the epochs that CIFAR-10 takes to 94, 95 and 96%.
 AIRBENCH = Recipe(
-    10,
+    12,
     0,
     2000,
     {"muon": 0.24, "adam": 4e-3, "sgd": 0.1},

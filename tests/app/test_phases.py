@@ -9,11 +9,16 @@ from app.phases import FINE, Phase, plan
 
 
 def settings(**changed):
-    return {"lr": 1e-3, "epochs": 3, "freeze_epochs": 0, "pretrained": True, "probe": False} | changed
+    return {"lr": 1e-3, "epochs": 3, "freeze_epochs": 0, "pretrained": True, "probe": False, "opt": "adam"} | changed
 
 
 def test_from_scratch_one_cycle_trains_all():
     assert plan(settings(pretrained=False)) == [Phase("unfrozen", 3, 1e-3)]
+
+
+def test_the_speed_recipe_is_one_phase_without_a_warm_up():
+    (phase,) = plan(settings(pretrained=False, opt="muon", lr=0.24))
+    assert phase == Phase("unfrozen", 3, 0.24, linear=True)
 
 
 def test_without_a_probe_it_is_fastais_fine_tune():

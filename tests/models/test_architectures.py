@@ -30,14 +30,17 @@ def test_importing_is_cheap():
 
 def test_names_are_ours_then_torchvision_then_timm_each_once():
     known = names()
-    assert known[:5] == [
+    assert known[:8] == [
         "resnet20_cifar",
         "resnet18_cifar",
         "resnet34_cifar",
         "resnet36_cifar",
         "resnet50_cifar",
+        "airbench94_cifar",
+        "airbench95_cifar",
+        "airbench96_cifar",
     ]
-    assert known[5] == "alexnet"
+    assert known[8] == "alexnet"
     assert len(known) == len(set(known))
     assert set(known) > set(timm.list_models())
     assert known.index("vit_b_16") < known.index("tf_efficientnet_lite0")
