@@ -1,0 +1,125 @@
+"""CIFAR-10 in the same minutes: `app.train --recipe speed` against a script of stock fastai, and the speed of its steps.
+
+python benchmarks/cifar_speed.py DATA_DIR [--stock-epochs N] [--seed N] [-o PICTURE.png]
+
+Stock is an xresnet18 on images of 32 px with pad-and-crop and flips, `fit_one_cycle`, batches of 128: what a notebook
+has. Then, in turn: steps of the bare network on a batch that stays in memory, and the largest product of matrices, both
+in bf16; the recipe's epochs, which were timed before, are set against these.
+"""
+
+import argparse
+import csv
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import matplotlib
+import torch
+from time_to_accuracy import curve
+from torch import nn
+
+from app.allocator import keep_freed_memory
+from models.airbench import AIRBENCH
+
+STOCK = """
+import sys
+from fastai.vision.all import *
+from data.cifar10 import load_cifar10
+set_seed(int(sys.argv[3]))
+cifar = load_cifar10(Path(sys.argv[1]))
+images = [*cifar.train_images, *cifar.valid_images]
+labels = [*cifar.train_labels, *cifar.valid_labels]
+sets = Datasets(range(len(images)), [[lambda i: PILImage.create(images[i])], [lambda i: int(labels[i]), Categorize()]],
+                splits=[range(50_000), range(50_000, 60_000)])
+dls = sets.dataloaders(bs=128, after_item=[ToTensor()], after_batch=[IntToFloatTensor(),
+    *aug_transforms(size=32, max_rotate=0, max_zoom=1, max_warp=0, max_lighting=0, xtra_tfms=[RandomCrop(32)]),
+    Normalize.from_stats(*cifar_stats, cuda=False)], num_workers=2)
+learn = Learner(dls, xresnet18(n_out=10), metrics=accuracy)
+learn.remove_cb(ProgressCallback)
+learn.logger = lambda row: print("accuracy", row[3], flush=True)
+learn.fit_one_cycle(int(sys.argv[2]), 3e-3)
+"""
+MULTIPLY_ADDS = 118_000_000  # of a forward of airbench94_cifar at 32 px, an image; a backward has twice as many
+BATCH, ROUNDS = 2000, 6
+
+
+def main() -> None:
+    """Print both curves, draw them, and print the rates."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--stock-epochs", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", type=Path, default=Path("cifar_speed.png"))
+    args = parser.parse_args()
+    folder, seed = str(args.data_dir.resolve()), str(args.seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        ours = [sys.executable, "-m", "app.train", "cifar10", "--data-dir", folder, "--recipe", "speed"]
+        ours += ["--seed", seed, "--output", f"{scratch}/runs", "--export", f"{scratch}/model.pkl"]
+        stock = [sys.executable, "-W", "ignore", "-c", STOCK, folder, str(args.stock_epochs), seed]
+        curves = {
+            "--recipe speed": curve(ours, r"\s*\d+\s+\w+\s+\S+\s+\S+\s+(0\.\d+|1\.0+)\s", scratch),
+            "stock fastai, xresnet18": curve(stock, r"accuracy (\S+)", scratch),
+        }
+        with next(Path(scratch, "runs").glob("*/results.csv")).open() as file:
+            rates = [float(row["images_per_second"]) for row in csv.DictReader(file)][1:]
+    for name, points in curves.items():
+        print(f"{name}:", ", ".join(f"{accuracy:.4f} after {seconds:.0f} s" for seconds, accuracy in points))
+    draw(curves, args.output)
+    keep_freed_memory()
+    bare, peak, trained = bare_rate(), product_rate(), statistics.median(rates)
+    flops = 3 * 2 * MULTIPLY_ADDS * trained
+    print(f"training {trained:.0f} images/s, the bare network {bare:.0f}: {trained / bare:.0%}")
+    print(f"that is {flops / 1e9:.0f} GFLOP/s, {flops / peak:.0%} of the {peak / 1e9:.0f} of a product of matrices")
+
+
+def draw(curves: dict[str, list[tuple[float, float]]], path: Path) -> None:
+    """Accuracy over the time since each command began."""
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    for name, points in curves.items():
+        axes.plot([seconds / 60 for seconds, _ in points], [accuracy for _, accuracy in points], marker="o", label=name)
+    axes.set(xlabel="minutes since the command began", ylabel="accuracy on CIFAR-10's test images", ylim=(None, 1))
+    axes.axhline(0.94, linewidth=0.8, linestyle="--", color="grey")
+    axes.legend()
+    figure.savefig(path, dpi=120)
+    print(f"picture: {path}")
+
+
+def bare_rate() -> float:
+    """Images a second of forward and backward of the network, as it is trained for most of the time."""
+    network = AIRBENCH["airbench94_cifar"](10).to(memory_format=torch.channels_last)
+    network.whiten.bias.requires_grad_(False)
+    images = torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=torch.channels_last)
+    labels = torch.randint(0, 10, (BATCH,))
+
+    def step() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = network(images)
+        nn.functional.cross_entropy(logits.float(), labels, label_smoothing=0.2).backward()
+
+    return BATCH / fastest(step)
+
+
+def product_rate() -> float:
+    """Floating-point operations a second of a product of two large bf16 matrices."""
+    side = 4096
+    one, other = (torch.randn(side, side, dtype=torch.bfloat16) for _ in range(2))
+    return 2 * side**3 / fastest(lambda: one @ other)
+
+
+def fastest(function) -> float:
+    """Seconds of the fastest of some rounds."""
+    seconds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+if __name__ == "__main__":
+    main()
