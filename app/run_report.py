@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from PIL import Image
 
-from app.evaluation.accuracy_interval import CONFIDENCE
+from app.evaluation.accuracy_interval import CONFIDENCE, Interval
 from app.evaluation.metrics import Measures
 from app.evaluation.temperature import Temperature
 from app.outputs import printable, written
@@ -73,16 +73,20 @@ def _picture(path: Path) -> str:
 
 
 def _figures(measures: Measures) -> str:
-    low, high, _ = measures.interval
     found = {
         "accuracy": f"{measures.accuracy:.4f}",
-        f"{CONFIDENCE:.0%} interval": f"{low:.3f} to {high:.3f}",
+        f"{CONFIDENCE:.0%} interval": _bounds(measures.interval),
         "macro F1": f"{measures.macro.f1:.4f}",
         "log loss": f"{measures.log_loss:.4f}",
         "calibration error": f"{measures.calibration.error:.4f}",
+        f"{CONFIDENCE:.0%} interval of it": _bounds(measures.calibration_interval),
         "validation images": measures.images,
     }
     return "".join(f"<div><b>{_text(value)}</b>{_text(name)}</div>" for name, value in found.items())
+
+
+def _bounds(interval: Interval) -> str:
+    return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
 def _data(scan: Scan) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from app.evaluation.accuracy_interval import CONFIDENCE
+from app.evaluation.accuracy_interval import CONFIDENCE, Interval
 from app.evaluation.calibration_error import BINS
 from app.evaluation.metrics import TOP, ClassMeasures, Measures
 from app.evaluation.scores import Scores
@@ -81,6 +81,8 @@ def write_csv(found: Evaluation, stream: TextIO) -> None:
         f"top{TOP}_accuracy": measures.top5,
         "log_loss": measures.log_loss,
         "expected_calibration_error": measures.calibration.error,
+        "calibration_low": measures.calibration_interval.low,
+        "calibration_high": measures.calibration_interval.high,
     }
     writer.writerows(["figure", key, "", "", "", "", value] for key, value in figures.items() if value is not None)
 
@@ -129,12 +131,17 @@ def _columns(text: str) -> int:
 
 
 def _single_figures(measures: Measures) -> Iterable[str]:
-    low, high, method = measures.interval
-    yield f"accuracy           {measures.accuracy:.4f}, {CONFIDENCE:.0%} between {low:.4f} and {high:.4f} ({method})"
+    yield f"accuracy           {measures.accuracy:.4f}, {_between(measures.interval)}"
     if measures.top5 is not None:
         yield f"top-{TOP} accuracy     {measures.top5:.4f}"
     yield f"log loss           {measures.log_loss:.4f}"
-    yield f"calibration error  {measures.calibration.error:.4f} (expected, {BINS} bins)"
+    expected = f"{measures.calibration.error:.4f} (expected, {BINS} bins)"
+    yield f"calibration error  {expected}, {_between(measures.calibration_interval)}"
+
+
+def _between(interval: Interval) -> str:
+    low, high, method = interval
+    return f"{CONFIDENCE:.0%} between {low:.4f} and {high:.4f} ({method})"
 
 
 def _error(entry: dict[str, Any]) -> str:

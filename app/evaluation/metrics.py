@@ -13,6 +13,7 @@ import torch
 
 from app.evaluation.accuracy_interval import CONFIDENCE, Interval, accuracy_interval
 from app.evaluation.calibration_error import Calibration, calibration
+from app.evaluation.calibration_interval import calibration_interval
 from app.evaluation.scores import Scores
 
 TOP = 5
@@ -54,6 +55,7 @@ class Measures:
     top5: float | None
     log_loss: float
     calibration: Calibration
+    calibration_interval: Interval
     per_class: list[ClassMeasures]
     macro: ClassMeasures
     weighted: ClassMeasures
@@ -63,14 +65,14 @@ class Measures:
     def summary(self) -> dict[str, Any]:
         """All of it in values that JSON has."""
         bins = {key: np.asarray(value).tolist() for key, value in vars(self.calibration).items()}
-        interval = {"confidence": CONFIDENCE, **self.interval._asdict()}
         return {
             "images": self.images,
             "accuracy": self.accuracy,
-            "accuracy_interval": interval,
+            "accuracy_interval": _bounds(self.interval),
             f"top{TOP}_accuracy": self.top5,
             "log_loss": self.log_loss,
             "expected_calibration_error": self.calibration.error,
+            "calibration_interval": _bounds(self.calibration_interval),
             "macro": _averages(self.macro),
             "weighted": _averages(self.weighted),
             "per_class": [entry._asdict() for entry in self.per_class],
@@ -87,7 +89,7 @@ def measure(scores: Scores, seed: int = SEED) -> Measures:
     Parameters
     ----------
     seed
-        Of the bootstrap of the accuracy's interval.
+        Of the bootstrap of the intervals.
     """
     from sklearn.metrics import confusion_matrix  # a second to import: only when something is measured
 
@@ -103,6 +105,7 @@ def measure(scores: Scores, seed: int = SEED) -> Measures:
         top5=_top5(scores),
         log_loss=scores.losses.double().mean().item(),
         calibration=calibration(scores),
+        calibration_interval=calibration_interval(scores, seed),
         per_class=per_class,
         macro=macro,
         weighted=weighted,
@@ -139,6 +142,10 @@ def _confused(confusion: np.ndarray, classes: list[str]) -> list[Confused]:
     pairs = [(int(row), int(column)) for row, column in np.argwhere(confusion) if row != column]
     pairs.sort(key=lambda pair: -confusion[pair])
     return [Confused(classes[row], classes[column], int(confusion[row, column])) for row, column in pairs]
+
+
+def _bounds(interval: Interval) -> dict[str, Any]:
+    return {"confidence": CONFIDENCE, **interval._asdict()}
 
 
 def _averages(entry: ClassMeasures) -> dict[str, float]:

@@ -15,7 +15,8 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax
 from torch import Tensor, from_numpy
 
-from app.evaluation.calibration_error import bin_of, calibration
+from app.evaluation.calibration_error import calibration
+from app.evaluation.calibration_interval import calibration_interval
 from app.evaluation.scores import Scores
 
 LOWEST, HIGHEST = 0.1, 10.0
@@ -23,7 +24,6 @@ FOLDS = 5
 ENOUGH = 20  # images; with fewer, a fold says nothing
 MOST = 10_000  # images
 FEW = 200  # images, below which the figures are said to be uncertain
-RESAMPLES, TAILS = 1000, (0.025, 0.975)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def calibrate(scores: Scores, seed: int) -> Temperature:
     after = cross_fitted(scores, seed)
     losses = scores.losses.double().mean().item(), after.losses.double().mean().item()
     errors = calibration(scores).error, calibration(after).error
-    found = Temperature(1.0, count, losses, errors, _interval(after, seed), "it would not help")
+    low, high, _ = calibration_interval(after, seed)
+    found = Temperature(1.0, count, losses, errors, (low, high), "it would not help")
     if losses[1] > losses[0]:
         return found
     return replace(found, temperature=fit_temperature(scores.logits, scores.targets), reason="")
@@ -118,17 +119,3 @@ def cross_fitted(scores: Scores, seed: int) -> Scores:
         inside = from_numpy(folds == fold)
         logits[inside] /= fit_temperature(scores.logits[~inside], scores.targets[~inside])
     return replace(scores, logits=logits)
-
-
-def _interval(scores: Scores, seed: int) -> tuple[float, float]:
-    """Of the expected calibration error, by resampling the images; the bins are those of `calibration`."""
-    likeliest = scores.probabilities.amax(1).double().numpy()
-    excess = likeliest - (scores.predicted == scores.targets).double().numpy()
-    places = bin_of(likeliest)
-    draw, count = np.random.default_rng(seed), len(excess)
-    errors = []
-    for _ in range(RESAMPLES):
-        rows = draw.integers(0, count, count)
-        errors.append(np.abs(np.bincount(places[rows], excess[rows])).sum() / count)
-    low, high = np.quantile(errors, TAILS)
-    return float(low), float(high)

@@ -99,8 +99,9 @@ def test_csv(evaluate, hard):
         ("average", "macro"),
         ("average", "weighted"),
     ]
+    calibration = ["expected_calibration_error", "calibration_low", "calibration_high"]
     figures = {row["name"]: float(row["value"]) for row in rows if row["kind"] == "figure"}
-    assert list(figures) == ["accuracy", "accuracy_low", "accuracy_high", "log_loss", "expected_calibration_error"]
+    assert list(figures) == ["accuracy", "accuracy_low", "accuracy_high", "log_loss", *calibration]
     assert (figures["accuracy"], rows[0]["recall"], rows[1]["support"]) == (0.875, "0.8", "3")
 
 

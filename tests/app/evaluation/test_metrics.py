@@ -54,5 +54,7 @@ def test_summary_is_json_and_complete(noisy_scores):
     summary = json.loads(json.dumps(found.summary(), allow_nan=False))
     assert summary["images"] == 40 == np.sum(summary["confusion_matrix"]) == sum(summary["reliability"]["count"])
     assert summary["accuracy_interval"]["low"] < summary["accuracy"] < summary["accuracy_interval"]["high"]
+    low, high = (summary["calibration_interval"][key] for key in ("low", "high"))
+    assert low <= summary["expected_calibration_error"] <= high
     assert summary["expected_calibration_error"] == found.calibration.error
     assert summary["per_class"][0] == found.per_class[0]._asdict()
