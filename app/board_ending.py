@@ -1,8 +1,11 @@
 """What TensorBoard gets when a training is over: pictures, precision-recall curves, settings beside results, texts.
 
 write_ending(board.writer, settings, scores, measures, {"run/confusion_matrix": folder / "confusion_matrix.png"})
+write_facts(board.writer, folder, scan)
 """
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,12 @@ from torch.utils.tensorboard import SummaryWriter
 from app.evaluation.metrics import Measures
 from app.evaluation.scores import Scores
 from app.outputs import printable
+from app.run_folder import ENVIRONMENT
 from callbacks.tensorboard import write_hparams
+from data import Scan
 
 MOST_CURVES = 20  # classes, the first of them
+MOST_REASONS = 10
 # Those by which runs are compared.
 COMPARED = ("arch", "pretrained", "img_size", "probe", "epochs", "freeze_epochs", "batch_size", "opt", "lr", "wd")
 COMPARED += ("aug", "aug_mult", "amp", "compile", "seed")
@@ -46,10 +52,30 @@ def write_ending(
     )
 
 
+def write_facts(writer: SummaryWriter, folder: Path, scan: Scan) -> None:
+    """Add, as texts, on what the run of `folder` was trained and why, and what the audit of the data said."""
+    environment = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
+    device = {"device": environment["device"], "because": environment["device_reason"]}
+    writer.add_text("run/device", _table({**device, "platform": environment["platform"], **environment["versions"]}))
+    severities = Counter(finding.severity for finding in scan.findings)
+    counts = {
+        "source": f"{scan.source} ({scan.layout})",
+        "classes": len(scan.classes),
+        "training images": len(scan.train),
+        "validation images": len(scan.valid),
+        "files left out": len(scan.skipped),
+        "warnings of the audit": severities["warning"],
+        "notes of the audit": severities["note"],
+    }
+    reasons = Counter(reason for _, reason in scan.skipped).most_common(MOST_REASONS)
+    lines = [*scan.notices, *(f"left out, {count}: {reason}" for reason, count in reasons)]
+    writer.add_text("run/data", "\n".join([_table(counts), "", *(f"- {printable(line)}" for line in lines)]))
+
+
 def _table(values: Mapping[str, Any]) -> str:
     """Markdown, in which a bar would end a cell."""
     rows = [f"| {key} | {printable(str(value)).replace('|', chr(92) + '|')} |" for key, value in values.items()]
-    return "\n".join(["| setting | value |", "|---|---|", *rows])
+    return "\n".join(["| what | value |", "|---|---|", *rows])
 
 
 def _plain(value: Any) -> Any:

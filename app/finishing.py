@@ -5,6 +5,7 @@ finish(learn, scan, settings, board, outcome, save)
 
 import csv
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,22 @@ from typing import Any
 from fastai.learner import Learner
 
 from app import report
-from app.board_ending import write_ending
+from app.board_ending import write_ending, write_facts
+from app.board_model import drawn, write_embeddings, write_graph
 from app.evaluation.evaluation_formats import save_summary
 from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
 from app.evaluation.temperature import Temperature, calibrate
 from app.fitting import Outcome
 from app.outputs import written
+from app.progress import progress_bar
 from app.run_pictures import write_run_pictures
 from app.run_report import write_report
+from callbacks.batch_progress import BatchProgress
 from callbacks.memory_format import ChannelsLast
 from callbacks.tensorboard import TensorBoard
 from data import DataError, Scan
+from models.embeddings import noted
 from models.temperature import last_layer
 
 PREDICTIONS, EVALUATION = "predictions.csv", "evaluation.json"
@@ -61,8 +66,12 @@ def _describe(
     save: Callable[..., None],
 ) -> None:
     folder = learn.path
-    with last_layer(learn.model) as last:
-        scores = validation_scores(learn, scan.valid, _device_callbacks(settings))
+    wanted = drawn(len(scan.valid), settings["seed"])
+    # Not on XLA: which images of a batch are drawn differs, and each such graph would be compiled.
+    watched = nullcontext() if settings["device"] == "xla" else noted(learn.model, wanted)
+    with last_layer(learn.model) as last, watched as seen, progress_bar("batches") as progress:
+        callbacks = [*_device_callbacks(settings), BatchProgress(progress)]
+        scores = validation_scores(learn, scan.valid, callbacks)
     found = calibrate(scores, settings["seed"])
     if not last.is_linear:
         found = Temperature(1.0, found.images, reason="the network does not end with a linear layer")
@@ -76,6 +85,10 @@ def _describe(
     pictures = write_run_pictures(learn, outcome, scores, measures, settings["seed"], scan.truncated)
     write_ending(board.writer, settings, scores, measures, pictures)
     write_report(folder, scan, measures, found, pictures)
+    write_facts(board.writer, folder, scan)
+    write_graph(board.writer, learn.model, settings["img_size"])
+    if seen is not None:
+        write_embeddings(board.writer, seen, learn.dls, scores, wanted)
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

@@ -18,6 +18,7 @@ from app.outputs import written
 from models.sidecar import beside, is_ours
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", "tensorboard", "pillow", "numpy")
+ENVIRONMENT = "environment.json"
 OTHER_FORMS = (".safetensors", ".json", ".onnx")
 ATTEMPTS = 100  # runs that start within one second
 
@@ -80,7 +81,7 @@ def versions() -> dict[str, str]:
 def write_environment(folder: Path, device: str, reason: str) -> None:
     """Write ``environment.json``: versions, platform, the device and why it was taken."""
     content = {"versions": versions(), "platform": platform.platform(), "device": device, "device_reason": reason}
-    with written(folder / "environment.json") as partial:
+    with written(folder / ENVIRONMENT) as partial:
         partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

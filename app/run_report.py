@@ -21,6 +21,7 @@ from app.evaluation.accuracy_interval import CONFIDENCE, Interval
 from app.evaluation.metrics import Measures
 from app.evaluation.temperature import Temperature
 from app.outputs import printable, written
+from app.run_folder import ENVIRONMENT
 from data import Scan
 
 REPORT = "report.html"
@@ -40,7 +41,7 @@ def write_report(
 ) -> Path:
     """Write the page; whatever comes from the user's files is escaped. `pictures` are PNG files by tag."""
     settings = yaml.safe_load((folder / "args.yaml").read_text(encoding="utf-8"))
-    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    environment = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
     shown = {Path(tag).name: _picture(path) for tag, path in pictures.items()}
     page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=_text(f"{settings['arch']}: {len(scan.classes)} classes"),

@@ -21,7 +21,7 @@ from app.tf32 import set_tf32
 from app.trial import Work, step_seconds
 from app.xla import training_callbacks, training_device, write_metrics
 from callbacks.autocast import Autocast
-from callbacks.compile import CompileForward
+from callbacks.compile import CompileForward, CompileSeconds
 from callbacks.memory_format import ChannelsLast
 from callbacks.steps import StepTimer
 from data.normalize import lay_out
@@ -98,7 +98,7 @@ class Speed:
             made.append(ChannelsLast())
         if settings["compile"] == "on":
             self._compiled = CompileForward(settings["compile_mode"])
-            made += [self._compiled, self._timer]
+            made += [self._compiled, CompileSeconds(), self._timer]
         return made
 
 

@@ -1,7 +1,7 @@
 """Compile the forward of a fit with ``torch.compile``, and leave nothing of it behind.
 
 compiled = CompileForward()
-learn.fit_one_cycle(3, cbs=compiled)
+learn.fit_one_cycle(3, cbs=[EpochTimer(), CompileSeconds(), TensorBoard("runs/today"), compiled])
 compiled.graphs, compiled.seconds
 """
 
@@ -14,6 +14,7 @@ from torch import nn
 from torch._dynamo.utils import compilation_time_metrics, counters
 
 from callbacks.scoped import CallLayer, ScopedCallback
+from callbacks.timing import RowCallback
 
 # Where torch._dynamo notes the seconds of a compilation, and of a backward that is compiled when it first runs.
 TIMED = ("_compile.compile_inner", "backward._backward_impl")
@@ -79,6 +80,25 @@ class CompileForward(ScopedCallback):
             run = _own_code(call, len(self._compiled))
             self._compiled[key] = torch.compile(run, mode=self.mode, backend=self.backend)
         return self._compiled[key](*args)
+
+
+class CompileSeconds(RowCallback):
+    """Adds to each epoch's row, as ``time/compile``, the seconds spent compiling since the one before.
+
+    Needs `callbacks.timing.EpochTimer` on the same Learner.
+    """
+
+    order = 57  # after EpochTimer (55) has made the row; before what shows it (60)
+
+    def __init__(self):
+        self._before = _tally()
+
+    def before_fit(self):
+        self._before = _tally()
+
+    def on_row(self, row: dict[str, Any]) -> None:
+        now = _tally()
+        row["time/compile"], self._before = now[-1] - self._before[-1], now
 
 
 def _own_code(call: Callable, number: int) -> Callable:

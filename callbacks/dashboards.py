@@ -13,7 +13,7 @@ LAYOUT = {
         "training loss per step": [MULTILINE, ["train/loss$", "train/loss_raw"]],
     },
     "Speed": {
-        "seconds per epoch": [MULTILINE, ["time/train_epoch", "time/valid_epoch", "time/data_wait"]],
+        "seconds per epoch": [MULTILINE, ["time/train_epoch", "time/valid_epoch", "time/data_wait", "time/compile"]],
         "images per second": [MULTILINE, ["throughput/.*"]],
     },
     "Optimisation": {

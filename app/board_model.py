@@ -1,0 +1,88 @@
+"""What TensorBoard gets of the model itself: its graph, and how it sees validation images, for the projector.
+
+wanted = drawn(len(scan.valid), seed)
+write_embeddings(board.writer, found, pixels, scores, wanted)      # found: of models.embeddings.noted
+write_graph(board.writer, learn.model, size=224)
+"""
+
+import warnings
+from contextlib import redirect_stdout
+from copy import deepcopy
+from io import StringIO
+
+import torch
+from fastai.data.core import DataLoaders
+from fastai.data.transforms import Normalize
+from torch import Tensor, nn
+from torch.utils.tensorboard import SummaryWriter
+
+from app import report
+from app.evaluation.scores import Scores
+from app.outputs import printable
+from models.embeddings import Noted
+
+MOST = 1000  # images: with their pictures a projector of more is slow in a browser
+COMPONENTS = (
+    64  # of the features: it is by these that the projector finds neighbours, and a file of all is 20 times larger
+)
+TAG = "validation"
+
+
+def drawn(count: int, seed: int) -> Tensor:
+    """Which of `count` images are shown, bool (count,)."""
+    wanted = torch.zeros(count, dtype=torch.bool)
+    wanted[torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:MOST]] = True
+    return wanted
+
+
+def write_embeddings(writer: SummaryWriter, found: Noted, loaders: DataLoaders, scores: Scores, wanted: Tensor) -> None:
+    """Write the images that were `wanted` as points, with class, prediction and file; nothing where there are none.
+
+    Parameters
+    ----------
+    loaders
+        Those of the images, by which they were normalised.
+    """
+    features = found.features
+    if features is None or len(features) < 2:
+        return
+    rows = wanted.nonzero().flatten().tolist()
+    classes = [printable(name) for name in scores.classes]
+    metadata = [
+        [classes[scores.targets[row]], classes[scores.predicted[row]], printable(scores.name(row))] for row in rows
+    ]
+    writer.add_embedding(
+        _principal(features),
+        metadata=metadata,
+        metadata_header=["class", "predicted", "file"],
+        label_img=_pixels(found.images, loaders),
+        tag=TAG,
+        global_step=0,
+    )
+
+
+def write_graph(writer: SummaryWriter, model: nn.Module, size: int) -> None:
+    """Trace a copy of `model` on one image of `size` px; of a network that cannot be traced there is a warning."""
+    said = StringIO()  # torch prints what it cannot do
+    try:
+        copy = deepcopy(model).cpu().eval()
+        with warnings.catch_warnings(), redirect_stdout(said):
+            warnings.simplefilter("ignore")  # of sizes that become constants
+            writer.add_graph(copy, torch.zeros(1, 3, size, size))
+    except Exception as error:  # networks that cannot be copied or traced fail in many ways
+        reason = " ".join(str(error).split())[:120]
+        report.warn(f"TensorBoard has no graph of the network, which cannot be traced ({reason})")
+
+
+def _principal(features: Tensor) -> Tensor:
+    """The components of largest variance, in which distances are almost those of all."""
+    directions = torch.pca_lowrank(features, q=min(COMPONENTS, *features.shape))[2]
+    return (features - features.mean(0)) @ directions
+
+
+def _pixels(images: Tensor, loaders: DataLoaders) -> Tensor:
+    for step in loaders.valid.after_batch.fs:
+        if isinstance(step, Normalize):
+            mean, std = (value.as_subclass(Tensor).cpu() for value in (step.mean, step.std))
+            images = images * std + mean
+    return images.clamp(0, 1)
