@@ -1,7 +1,7 @@
 """What TensorBoard gets of the model itself: its graph, and how it sees validation images, for the projector.
 
 wanted = drawn(len(scan.valid), seed)
-write_embeddings(board.writer, found, pixels, scores, wanted)      # found: of models.embeddings.noted
+write_embeddings(board.writer, found.features, images, scores, wanted)     # found: of models.embeddings.noted
 write_graph(board.writer, learn.model, size=224)
 """
 
@@ -19,7 +19,6 @@ from torch.utils.tensorboard import SummaryWriter
 from app import report
 from app.evaluation.scores import Scores
 from app.outputs import printable
-from models.embeddings import Noted
 
 MOST = 1000  # images: with their pictures a projector of more is slow in a browser
 COMPONENTS = (
@@ -35,15 +34,16 @@ def drawn(count: int, seed: int) -> Tensor:
     return wanted
 
 
-def write_embeddings(writer: SummaryWriter, found: Noted, loaders: DataLoaders, scores: Scores, wanted: Tensor) -> None:
+def write_embeddings(
+    writer: SummaryWriter, features: Tensor | None, images: Tensor, scores: Scores, wanted: Tensor
+) -> None:
     """Write the images that were `wanted` as points, with class, prediction and file; nothing where there are none.
 
     Parameters
     ----------
-    loaders
-        Those of the images, by which they were normalised.
+    features, images
+        float32 (n, F), and (n, 3, side, side) from 0 to 1; of the n images that were `wanted`.
     """
-    features = found.features
     if features is None or len(features) < 2:
         return
     rows = wanted.nonzero().flatten().tolist()
@@ -55,7 +55,7 @@ def write_embeddings(writer: SummaryWriter, found: Noted, loaders: DataLoaders, 
         _principal(features),
         metadata=metadata,
         metadata_header=["class", "predicted", "file"],
-        label_img=_pixels(found.images, loaders),
+        label_img=images.clamp(0, 1),
         tag=TAG,
         global_step=0,
     )
@@ -80,9 +80,10 @@ def _principal(features: Tensor) -> Tensor:
     return (features - features.mean(0)) @ directions
 
 
-def _pixels(images: Tensor, loaders: DataLoaders) -> Tensor:
+def denormalized(images: Tensor, loaders: DataLoaders) -> Tensor:
+    """Undo the normalisation of `loaders`, on the CPU: float32 (n, 3, height, width), mostly from 0 to 1."""
     for step in loaders.valid.after_batch.fs:
         if isinstance(step, Normalize):
             mean, std = (value.as_subclass(Tensor).cpu() for value in (step.mean, step.std))
             images = images * std + mean
-    return images.clamp(0, 1)
+    return images

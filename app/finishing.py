@@ -14,7 +14,7 @@ from fastai.learner import Learner
 
 from app import report
 from app.board_ending import write_ending, write_facts
-from app.board_model import drawn, write_embeddings, write_graph
+from app.board_model import denormalized, drawn, write_embeddings, write_graph
 from app.evaluation.evaluation_formats import save_summary
 from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
@@ -88,7 +88,8 @@ def _describe(
     write_facts(board.writer, folder, scan)
     write_graph(board.writer, learn.model, settings["img_size"])
     if seen is not None:
-        write_embeddings(board.writer, seen, learn.dls, scores, wanted)
+        images = denormalized(seen.images, learn.dls)
+        write_embeddings(board.writer, seen.features, images, scores, wanted)
 
 
 def write_predictions(path: Path, scores: Scores) -> None:

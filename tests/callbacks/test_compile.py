@@ -16,8 +16,9 @@ from fastai.vision.learner import create_timm_model
 from torch import nn
 
 from callbacks.autocast import Autocast
-from callbacks.compile import CompileForward
+from callbacks.compile import CompileForward, CompileSeconds
 from callbacks.memory_format import ChannelsLast
+from callbacks.timing import EpochTimer
 
 SIZE, BATCH, TRAIN, VALID = 16, 4, 10, 6  # the validation ends with a partial batch
 
@@ -198,3 +199,12 @@ def test_inductor_counts_and_losses():
     assert compiled.breaks == 0
     assert len(losses[0]) == 20
     torch.testing.assert_close(torch.stack(losses[0]), torch.stack(losses[1]), rtol=1e-4, atol=0)
+
+
+def test_seconds_are_those_of_the_epoch_that_compiled():
+    timer, compiled = EpochTimer(), CompileForward(backend="aot_eager")
+    make_learner(cbs=[timer, CompileSeconds()]).fit(3, 0.1, cbs=compiled)
+    first, *others = [row["time/compile"] for row in timer.rows]
+    assert first == pytest.approx(compiled.seconds)
+    assert first > 0
+    assert others == [0, 0]
