@@ -2,7 +2,7 @@
 
 python benchmarks/logging_overhead.py [SOURCE] [--arch resnet20_cifar] [--epochs 2] [--rounds 3] [--batch 32]
 
-Without SOURCE it is the sample data set. Wall-clock seconds and, less noisy beside other work, seconds of the process on
+Without SOURCE it is the sample data set. Wall-clock seconds and, less noisy beside other work, those of the process on
 the CPU; medians over the rounds, and what is written at the end of a training apart. The bound is the larger of 1% and
 2 seconds a run; beyond it, the exit code is 1.
 """
