@@ -6,7 +6,7 @@ write_facts(board.writer, folder, scan)
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,29 +53,32 @@ def write_ending(
 
 
 def write_facts(writer: SummaryWriter, folder: Path, scan: Scan) -> None:
-    """Add, as texts, on what the run of `folder` was trained and why, and what the audit of the data said."""
+    """Add, as texts, on what the run of `folder` was trained and why, and what the audit said of the data."""
     environment = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
-    device = {"device": environment["device"], "because": environment["device_reason"]}
-    writer.add_text("run/device", _table({**device, "platform": environment["platform"], **environment["versions"]}))
+    versions = ", ".join(f"{package} {version}" for package, version in environment["versions"].items())
+    device = f"{environment['device']} ({environment['device_reason']})"
+    writer.add_text("run/device", _listed([f"device: {device}", environment["platform"], versions]))
     severities = Counter(finding.severity for finding in scan.findings)
-    counts = {
-        "source": f"{scan.source} ({scan.layout})",
-        "classes": len(scan.classes),
-        "training images": len(scan.train),
-        "validation images": len(scan.valid),
-        "files left out": len(scan.skipped),
-        "warnings of the audit": severities["warning"],
-        "notes of the audit": severities["note"],
-    }
     reasons = Counter(reason for _, reason in scan.skipped).most_common(MOST_REASONS)
-    lines = [*scan.notices, *(f"left out, {count}: {reason}" for reason, count in reasons)]
-    writer.add_text("run/data", "\n".join([_table(counts), "", *(f"- {printable(line)}" for line in lines)]))
+    lines = [
+        f"{scan.source} ({scan.layout}): {len(scan.train)} training and {len(scan.valid)} validation images "
+        f"of {len(scan.classes)} classes",
+        f"audit: {len(scan.skipped)} files left out, {severities['warning']} warnings, {severities['note']} notes",
+        *(f"left out, {count}: {reason}" for reason, count in reasons),
+        *scan.notices,
+    ]
+    writer.add_text("run/data", _listed(lines))
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Markdown."""
+    return "\n".join(f"- {printable(line)}" for line in lines)
 
 
 def _table(values: Mapping[str, Any]) -> str:
     """Markdown, in which a bar would end a cell."""
     rows = [f"| {key} | {printable(str(value)).replace('|', chr(92) + '|')} |" for key, value in values.items()]
-    return "\n".join(["| what | value |", "|---|---|", *rows])
+    return "\n".join(["| setting | value |", "|---|---|", *rows])
 
 
 def _plain(value: Any) -> Any:

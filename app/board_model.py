@@ -51,22 +51,22 @@ def write_embeddings(
     metadata = [
         [classes[scores.targets[row]], classes[scores.predicted[row]], printable(scores.name(row))] for row in rows
     ]
-    writer.add_embedding(
-        _principal(features),
-        metadata=metadata,
-        metadata_header=["class", "predicted", "file"],
-        label_img=images.clamp(0, 1),
-        tag=TAG,
-        global_step=0,
-    )
+    with redirect_stdout(StringIO()):  # torch prints that a run taken up again has had some before
+        writer.add_embedding(
+            _principal(features),
+            metadata=metadata,
+            metadata_header=["class", "predicted", "file"],
+            label_img=images.clamp(0, 1),
+            tag=TAG,
+            global_step=0,
+        )
 
 
 def write_graph(writer: SummaryWriter, model: nn.Module, size: int) -> None:
     """Trace a copy of `model` on one image of `size` px; of a network that cannot be traced there is a warning."""
-    said = StringIO()  # torch prints what it cannot do
     try:
         copy = deepcopy(model).cpu().eval()
-        with warnings.catch_warnings(), redirect_stdout(said):
+        with warnings.catch_warnings(), redirect_stdout(StringIO()):  # torch prints what it cannot do
             warnings.simplefilter("ignore")  # of sizes that become constants
             writer.add_graph(copy, torch.zeros(1, 3, size, size))
     except Exception as error:  # networks that cannot be copied or traced fail in many ways

@@ -54,6 +54,13 @@ def test_names_in_any_script_and_a_picture_each(writer, tmp_path):
     assert [sprite[y, x, 0] for y, x in ((0, 0), (0, 48), (48, 0))] == [0, 102, 255]
 
 
+def test_twice_into_one_run_says_nothing(writer, capsys):
+    scores = Scores(torch.zeros(2, 3), torch.zeros(2).long(), NAMES, [Sample(None, "")] * 2)
+    for _ in range(2):
+        write_embeddings(writer, torch.randn(2, 9), torch.rand(2, 3, 48, 48), scores, torch.ones(2).bool())
+    assert capsys.readouterr() == ("", "")
+
+
 def test_distances_are_kept(writer, tmp_path):
     features = torch.randn(40, 8) @ torch.randn(8, 300) + 5  # of rank eight
     scores = Scores(torch.zeros(40, 3), torch.zeros(40).long(), NAMES, [Sample(None, "")] * 40)
