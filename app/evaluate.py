@@ -15,6 +15,7 @@ from app.errors import FAILURE, UsageError, run
 from app.parser import Parser
 from app.train_args import LAST_SEED, add_data_source
 
+EXPLAINED = 20  # images, half of them errors if there are so many
 EPILOG = "example: python -m app.evaluate model.pkl photos/ --plots plots/"
 
 
@@ -46,6 +47,9 @@ def build_parser() -> Parser:
     add("--format", choices=("table", "json", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     add("--plots", metavar="DIR", help="draw a reliability diagram and the worst errors there")
+    add(
+        "--explain", metavar="DIR", help=f"draw there what the network looked at (Grad-CAM): {EXPLAINED} images at most"
+    )
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
     add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
     add("--raw", action="store_true", help="probabilities as they were before calibration")
@@ -83,6 +87,11 @@ def main(argv: list[str]) -> int:
         report.warn(remark)
     report.say(f"data: {source} ({found.sentence}): {len(kept)} image(s), {len(found.skipped)} file(s) left out")
     on_device = predicting(predictor) if args.device == "xla" else nullcontext()
+    explain = None
+    if args.explain is not None:
+        from app.explaining import Explainer, explain_scores
+
+        explain = Explainer(predictor, Path(args.explain), args.model)
     with on_device, progress_bar("images") as progress:
         options = {"batch_size": args.batch_size, "tta": args.tta, "truncated": found.truncated}
         scores, failures = score(predictor, kept, **options, progress=progress)
@@ -105,6 +114,8 @@ def main(argv: list[str]) -> int:
         from app.evaluation.evaluation_plots import write_plots
 
         report.say(f"drawn: {', '.join(map(str, write_plots(evaluation, Path(args.plots), found.truncated)))}")
+    if explain is not None:
+        report.say(f"drawn: {len(explain_scores(explain, scores, EXPLAINED, found.truncated))} in {args.explain}")
     accuracy = evaluation.measures.accuracy
     if args.min_accuracy is not None and accuracy < args.min_accuracy:
         report.say(f"accuracy {accuracy:.6g} is below --min-accuracy {args.min_accuracy:g}")
@@ -122,6 +133,10 @@ def _check(args: Namespace) -> None:
         if Path(args.plots).exists() and not Path(args.plots).is_dir():
             raise UsageError(f"--plots {args.plots} is a file: give a folder")
         refuse_inside("--plots", Path(args.plots), args.source)
+    if args.explain is not None:
+        if args.device != "cpu":
+            raise UsageError("--explain is for --device cpu")
+        refuse_inside("--explain", Path(args.explain), args.source)
     if args.output is not None:
         refuse_overwriting("--output", Path(args.output), [Path(args.model), *([Path(args.csv)] if args.csv else [])])
         refuse_inside("--output", Path(args.output), args.source)

@@ -5,6 +5,7 @@ python -m app.predict model.pkl photos/ --format csv -o predictions.csv
 """
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import islice
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.argument_types import positive
-from app.errors import FAILURE, run
+from app.errors import FAILURE, UsageError, run
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
@@ -35,6 +36,7 @@ def build_parser() -> Parser:
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
     add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
+    add("--explain", metavar="DIR", help="draw there where in each image the network sees the class (Grad-CAM)")
     add("--raw", action="store_true", help="probabilities as they were before calibration")
     add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
     return parser
@@ -60,20 +62,46 @@ def main(argv: list[str]) -> int:
     import models
 
     predictor = models.load(Path(args.model), trust=args.trust, raw=args.raw)
+    explain = _explainer(args, predictor)
     topk = min(args.topk, len(predictor.classes))
     failures: list[str] = []
     on_device = predicting(predictor) if args.device == "xla" else nullcontext()
     with on_device, output_stream(args.output) as stream:
-        FORMATS[args.format](_records(predictor, sources, topk, args.batch_size, failures), stream, topk)
+        records = _records(predictor, sources, topk, args.batch_size, failures, explain)
+        FORMATS[args.format](records, stream, topk)
+    if explain is not None:
+        print(f"drawn: {len(explain.paths)} in {args.explain}", file=sys.stderr)
     if failures:
         print(f"{len(failures)} of {len(sources)} images could not be read", file=sys.stderr)
     return FAILURE if failures else 0
 
 
+def _explainer(args: Namespace, predictor: Any) -> Any:
+    """What draws the explanations, or None."""
+    if args.explain is None:
+        return None
+    from app.explaining import Explainer
+    from app.outputs import refuse_inside
+
+    if args.device != "cpu":
+        raise UsageError("--explain is for --device cpu")
+    for given in args.images:
+        refuse_inside("--explain", Path(args.explain), given)
+    return Explainer(predictor, Path(args.explain), args.model)
+
+
 def _records(
-    predictor: Any, sources: list[tuple[str, Path | bytes]], topk: int, batch_size: int | None, failures: list[str]
+    predictor: Any,
+    sources: list[tuple[str, Path | bytes]],
+    topk: int,
+    batch_size: int | None,
+    failures: list[str],
+    explain: Callable[[list], list[Path]] | None,
 ) -> Iterator[dict[str, Any]]:
-    """Predict batch by batch; an image that cannot be read is said on standard error and added to `failures`."""
+    """Predict batch by batch; an image that cannot be read is said on standard error and added to `failures`.
+
+    With `explain`, each record has the picture's path as ``explanation``.
+    """
     from app.prediction_formats import record
     from app.progress import progress_bar
     from app.reading import read_ahead
@@ -95,8 +123,9 @@ def _records(
         pairs = readable(progress)
         while batch := list(islice(pairs, batch_size)):
             rows = predictor.probabilities([image for _, image in batch]).tolist()
-            for (name, _), row in zip(batch, rows):
-                yield record(name, predictor.classes, row, topk)
+            drawn = [{}] * len(batch) if explain is None else [{"explanation": str(path)} for path in explain(batch)]
+            for (name, _), row, more in zip(batch, rows, drawn):
+                yield record(name, predictor.classes, row, topk) | more
 
 
 if __name__ == "__main__":
