@@ -17,7 +17,8 @@ from contextlib import contextmanager
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 # What the user can mend, by name: to import data or models for their classes takes longer than Ctrl-C may wait.
-USERS_TURN = {"app.errors.UsageError", "data.errors.DataError", "models.errors.ModelError"}
+DATA = {"data.errors.DataError"}
+USERS_TURN = {"app.errors.UsageError", "models.errors.ModelError"} | DATA
 BAD_PATH = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
 BAD_PATH_NUMBERS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS)  # which Python has no class for
 WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception with its traceback as message
@@ -35,6 +36,10 @@ REMEDIES = {
 
 class UsageError(ValueError):
     """The command cannot be carried out as given; the message names the flag or file and the way out."""
+
+
+class RunFailure(RuntimeError):
+    """What is missing or cannot be written was in order when the run began; the message is the whole line."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -73,6 +78,19 @@ def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
 def signalled(number: int) -> int:
     """The exit code that says which signal ended a command, as a shell has it."""
     return 128 + number
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Within, files and images that go missing are a failure of the run: exit code 1, and not 2 as at its start."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) or _is_one_of(error, DATA):
+            raise RunFailure(one_line(error)) from error
+        raise
 
 
 @contextmanager
@@ -116,7 +134,11 @@ def _call(main: Callable[[list[str]], int], argv: list[str]) -> int:
 
 
 def _is_users_turn(error: Exception) -> bool:
-    return any(f"{kind.__module__}.{kind.__name__}" in USERS_TURN for kind in type(error).__mro__)
+    return _is_one_of(error, USERS_TURN)
+
+
+def _is_one_of(error: Exception, names: set[str]) -> bool:
+    return any(f"{kind.__module__}.{kind.__name__}" in names for kind in type(error).__mro__)
 
 
 def _is_bad_path(error: Exception) -> bool:
@@ -125,6 +147,8 @@ def _is_bad_path(error: Exception) -> bool:
 
 def one_line(error: Exception) -> str:
     """The message of `error` on one line, without what fastai and torch wrap around it, with a remedy."""
+    if isinstance(error, RunFailure):
+        return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     message = str(error)

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from app.errors import running
 from app.outputs import printable, written
 from app.run_folder import versions, write_environment
 from app.settings import dump
@@ -89,6 +90,7 @@ def write_run(
         csv.writer(stream).writerows([("file", "reason"), *skipped])
 
 
+@running()
 def copy_export(model: Path, export: Path) -> bool:
     """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first.
 

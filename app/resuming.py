@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import UsageError
+from app.run_lock import hold
 from app.settings import NOT_SETTINGS, parse
 
 # What a run may go on with differently; all else would make it another training.
@@ -25,7 +26,7 @@ def resumed(build_parser: Callable[[], argparse.ArgumentParser], argv: list[str]
     Raises
     ------
     UsageError
-        There is no run in `folder`; or a flag is given that differs from what the run began with.
+        There is no run in `folder`, or another process is training it; or a flag differs from what the run began with.
     """
     file = folder / "args.yaml"
     if not folder.is_dir():
@@ -49,6 +50,7 @@ def resumed(build_parser: Callable[[], argparse.ArgumentParser], argv: list[str]
                 f"--resume {folder}: {flag} {value} cannot be changed, this run has {before}; "
                 f"for a new one with its settings use --config {file}"
             )
+    hold(folder)
     args.output = str(folder.parent)
     return args
 

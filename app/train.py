@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app.errors import UsageError, run, signalled
+from app.errors import UsageError, run, running, signalled
 from app.resuming import last_checkpoint, resumed
+from app.run_lock import hold
 from app.settings import parse
 from app.speed_recipe import apply_recipe
 from app.train_args import build_parser
@@ -89,9 +90,10 @@ def main(argv: list[str]) -> int:
     report.write_run(folder, settings, device, reason, scan.skipped)
     if args.dry_run:
         return dry_run(learn, settings, folder)
+    hold(folder)
     speed = Speed(learn, settings, probe_batch=args.batch_size == "auto")
     save = partial(models.export, learn, spec, folder / "model.pkl")
-    with closing(fitting.open_board(settings, folder)) as board:
+    with running(), closing(fitting.open_board(settings, folder)) as board:
         outcome = fitting.fit(learn, settings, folder, board, speed.settle, save, state)
         finish(learn, scan, settings, board, outcome, save)
     input_pipeline.say_cache(pixels)

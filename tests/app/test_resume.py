@@ -4,9 +4,12 @@ python -m pytest tests/app/test_resume.py
 """
 
 import csv
+import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -14,8 +17,9 @@ import torch
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from app.run_lock import LOCK
 from callbacks.checkpoint_file import read_checkpoint
-from tests.app.forked_runs import ForkedRuns
+from tests.app.forked_runs import PROJECT, ForkedRuns
 
 NETWORK = """
 from torch import nn
@@ -195,6 +199,32 @@ def test_sigterm_ends_the_batch_and_saves(runs, place):
     assert trained.exported().keys() == trained.weights().keys()
 
 
+def test_what_is_still_training_is_not_taken_up(runs, place):
+    output = ("--output", "two")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.train", *map(str, SMALL), "--epochs", "9999", *output],
+        cwd=place,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT)},
+    )
+    try:
+        next(line for line in process.stdout if "1  unfrozen" in line)
+        trained = Trained(place, "two")
+        run = runs.train("--resume", trained.name)
+        assert run.code == 2
+        assert run.said == (
+            f"error: --resume {trained.name}: process {process.pid} is still training there: wait for its end\n"
+        )
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+    run = runs.train("--resume", trained.name, kill_said="resumed after epoch")
+    assert run.code == -signal.SIGKILL, run.said
+
+
 def test_sigterm_before_the_training(runs, place):
     run = runs.train(*SMALL, "--output", "early", kill_said="device:", number=signal.SIGTERM)
     assert (run.code, run.said.splitlines()[-1]) == (143, "terminated")
@@ -210,7 +240,7 @@ def test_a_full_disk_at_the_export(runs, place, whole):
     assert "Traceback" not in run.said
     assert (place / "earlier.pkl").read_bytes() == before
     assert equal(finished.exported(), exported)
-    assert [path.name for path in finished.folder.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in finished.folder.iterdir() if path.name.startswith(".")] == [LOCK]
 
 
 def test_a_finished_run_is_exported_again(runs, whole, place):

@@ -16,6 +16,7 @@ import zipfile
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from callbacks.checkpoint_file import read_checkpoint
 from models import load
 
 LAYOUT = "expected one folder per class, or train/ and valid/ that hold one folder per class"
@@ -306,7 +307,6 @@ def test_interrupted_before_the_first_step(train, here, colours_once, monkeypatc
 
 
 def test_a_loss_that_is_no_number_after_good_epochs(train, here, colours_once, monkeypatch):
-    from callbacks.checkpoint_file import read_checkpoint
     from callbacks.timing import EpochTimer
 
     original = EpochTimer.before_train
@@ -363,7 +363,7 @@ def test_a_data_set_that_vanishes(train, here, colours, monkeypatch, workers):
         earlier.writestr("model/data.pkl", "earlier")
     before = (here / "model.pkl").read_bytes()
     result, folder = train(colours, "--epochs", 2, "--workers", workers)
-    assert result.code == 2
+    assert result.code == 1
     assert result.err.splitlines()[-3:-1] == [
         f"the best so far (epoch 1) is in {folder.relative_to(here)}/model.pkl",
         f"to go on: python -m app.train --resume {folder.relative_to(here)}",
@@ -371,6 +371,8 @@ def test_a_data_set_that_vanishes(train, here, colours, monkeypatch, workers):
     assert last_line(result).startswith(f"error: {colours}/train/")
     assert last_line(result).endswith(": no such file")
     assert (here / "model.pkl").read_bytes() == before
+    assert len(read_checkpoint(folder / "checkpoints" / "last.pth")["callbacks"]["epoch_timer"]["rows"]) == 1
+    assert load(folder / "model.pkl").classes == ["blue", "red"]
 
 
 def test_an_older_model_is_replaced_and_that_is_said(train, here, colours_once):
