@@ -24,6 +24,7 @@ from app.settings import dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
+from callbacks.ema import AveragedWeights
 from callbacks.console import Console
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
 from callbacks.first_batch import FirstBatch
@@ -135,6 +136,8 @@ def _train(
         learn.add_cbs(prepare())
         if not settings["train_bn"]:
             learn.add_cb(FixedBatchNorm())
+        if settings["ema"]:
+            learn.add_cb(AveragedWeights(settings["ema"]))
         if settings["accumulate"] > 1:
             learn.add_cb(Accumulate(settings["batch_size"] * settings["accumulate"]))
         if settings["lr"] == "find":

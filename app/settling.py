@@ -57,6 +57,8 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
     if not spec.pretrained and not settings["train_bn"]:
         report.warn("--no-train-bn has no meaning without pretrained weights: ignored")
         settings["train_bn"] = True
+    if settings["ema"] and settings["device"] == "xla":
+        raise UsageError("--ema: on XLA no average of the weights is kept, leave it out")
     if not spec.probe and not settings["epochs"] + settings["freeze_epochs"]:
         raise UsageError("--epochs 0: without the probe of a pretrained network nothing would be learned")
     return settings

@@ -109,6 +109,7 @@ def build_parser() -> Parser:
         default="none",
         help="for classes of unequal size: weigh them in the loss, or draw each equally often",
     )
+    add("--ema", type=share, metavar="DECAY", help="validate and export an average of the weights, of 0.999 say")
     add("--seed", type=within(int, 0, LAST_SEED), default=42, help="seed of every random choice")
     add(
         "--deterministic",

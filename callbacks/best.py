@@ -55,9 +55,10 @@ class KeepBest(RowCallback):
                 self.learn.model.load_state_dict(self.weights)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps; the weights only where they are not the model's own."""
-        rows = self.learn.epoch_timer.rows
-        return {"row": self.row, "weights": None if rows and self.row is rows[-1] else self.weights}
+        """What a checkpoint keeps; the weights only where they are not the model's own, as an average never is."""
+        rows, averaged = self.learn.epoch_timer.rows, hasattr(self.learn, "averaged_weights")
+        own = rows and self.row is rows[-1] and not averaged
+        return {"row": self.row, "weights": None if own else self.weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; the model has the weights of that time."""

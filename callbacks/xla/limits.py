@@ -4,12 +4,14 @@ from fastai.callback.fp16 import MixedPrecision
 from fastai.learner import Learner
 
 from callbacks.compile import CompileForward
+from callbacks.ema import AveragedWeights
 from callbacks.memory_format import ChannelsLast
 from callbacks.xla.errors import XLAError
 
 REFUSED = {
     MixedPrecision: 'MixedPrecision is for CUDA: use callbacks.autocast.Autocast("bf16")',
     ChannelsLast: "ChannelsLast has no meaning, XLA lays out tensors itself: leave it out",
+    AveragedWeights: "AveragedWeights would bring every weight to the host and back: leave it out",
     CompileForward: "CompileForward has no meaning, XLA compiles itself: leave it out",
 }
 

@@ -199,6 +199,20 @@ def test_sigterm_ends_the_batch_and_saves(runs, place):
     assert trained.exported().keys() == trained.weights().keys()
 
 
+def test_an_average_of_the_weights_goes_on(runs, place):
+    argv = (*SMALL, "--ema", 0.9, "--amp", "bf16")
+    run = runs.train(*argv, "--output", "averaged")
+    assert run.code == 0, run.said
+    run = runs.train(*argv, "--output", "averaged-killed", kill_said="\n    2  unfrozen")
+    killed = Trained(place, "averaged-killed")
+    assert run.code == -signal.SIGKILL
+    run = runs.train("--resume", killed.name)
+    assert run.code == 0, run.said
+    assert_the_same(killed, Trained(place, "averaged"))
+    average = killed.checkpoint()["callbacks"]["averaged_weights"]["weights"]
+    assert not equal(average, killed.weights())
+
+
 def test_what_is_still_training_is_not_taken_up(runs, place):
     output = ("--output", "two")
     process = subprocess.Popen(

@@ -64,7 +64,7 @@ def test_a_run_folder_holds_the_run(trained):
     others = ["args.yaml", "checkpoints", "environment.json", "events.out.tfevents", "predictions.csv", "results.csv"]
     others += ["evaluation.json", "skipped.csv", "confusion_matrix.png", "reliability.png", "results.png"]
     others += ["report.html", "train_batch.png", "val_pred.png"]
-    others += [".lock", "projector_config.pbtxt", "00000"]  # TensorBoard\'s projector
+    others += [".lock", "projector_config.pbtxt", "00000"]  # TensorBoard's projector
     assert names == sorted(others + bundle)
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best.pth", "last.pth"]
     assert re.fullmatch(r"\d{8}-\d{6}-resnet20_cifar-32", folder.name)

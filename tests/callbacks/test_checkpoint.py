@@ -16,6 +16,7 @@ from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import BEST, LAST, Checkpoint
 from callbacks.checkpoint_file import CheckpointError, read_checkpoint
+from callbacks.ema import AveragedWeights
 from callbacks.timing import EpochTimer
 
 FROZEN, UNFROZEN = 2, 3  # epochs
@@ -84,10 +85,9 @@ def equal(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.mark.parametrize("images", [6, 16])  # a step a batch; or two steps an epoch, with gradients left over
-def test_from_every_epoch_on_all_is_as_it_was(make, tmp_path, images):
-    def more():
-        return [] if images == 6 else [Accumulate(images)]
+# A step a batch; two steps an epoch, with gradients left over; an average of the weights.
+@pytest.mark.parametrize("more", [list, lambda: [Accumulate(16)], lambda: [AveragedWeights(0.9)]])
+def test_from_every_epoch_on_all_is_as_it_was(make, tmp_path, more):
 
     whole = train(make("whole", [Snapshots(), *more()]))
     best = whole.keep_best
