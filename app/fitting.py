@@ -24,8 +24,8 @@ from app.settings import dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
-from callbacks.ema import AveragedWeights
 from callbacks.console import Console
+from callbacks.ema import AveragedWeights
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
 from callbacks.first_batch import FirstBatch
 from callbacks.fixed_norm import FixedBatchNorm
