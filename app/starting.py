@@ -1,6 +1,7 @@
 """What a training starts from: the spec, and with ``app.train --weights MODEL`` an earlier model.
 
-spec, source = starting_point(args, scan)   # source is a predictor, or None
+source = earlier_model(args)                # a predictor, or None; before the data are looked at
+spec = starting_point(args, scan, source)
 """
 
 from argparse import Namespace
@@ -16,20 +17,22 @@ from models.errors import ModelError
 from models.start import architecture_of, settled_by
 
 
-def starting_point(args: Namespace, scan: Scan) -> tuple[Spec, Any | None]:
-    """Load the model of ``--weights`` if any, with its architecture and image size where no others are given.
+def starting_point(args: Namespace, scan: Scan, source: Any | None) -> Spec:
+    """What the network wants, with the normalisation that the weights of `source` are used to."""
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
+    return settled_by(spec, source)
+
+
+def earlier_model(args: Namespace) -> Any | None:
+    """Load the model of ``--weights`` if any, with its architecture and image size where `args` has no others.
 
     Raises
     ------
     UsageError
         It cannot be loaded without ``--trust``, or holds no weights to train.
     """
-    source = None if args.weights is None else _source(args)
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
-    return settled_by(spec, source), source
-
-
-def _source(args: Namespace) -> Any:
+    if args.weights is None:
+        return None
     path = Path(args.weights)
     args.weights = str(path.resolve())  # for args.yaml, which may be used from elsewhere
     source = models.load(path)

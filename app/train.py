@@ -39,16 +39,17 @@ def main(argv: list[str]) -> int:
     from app import input_pipeline, report
     from app.allocator import keep_freed_memory
     from app.device import choose_device
-    from app.starting import starting_point
+    from app.starting import earlier_model, starting_point
 
     report.say_versions()
     device, reason = choose_device(args.device, args.xla_devices, args.xla_cache)
     report.say(f"device: {device} ({reason})")
     keep_freed_memory()
+    start = earlier_model(args)
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)
-    spec, start = starting_point(args, scan)
+    spec = starting_point(args, scan, start)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.augmentation import loader_augmentation
     from app.determinism import repeatable

@@ -361,3 +361,21 @@ def test_weights_of_another_network(trained, colours, train):
     code, _, err = train(colours, "--weights", model, "--arch", "resnet18_cifar")[0]
     assert code == 2
     assert "error: the weights to start from are of another network: no conv1.weight of this size (107 of 122" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, ": no such file, give an exported model.pkl"),
+        (b"", " is empty: export the model again"),
+        (b"hi\n", " is no exported model: give the model.pkl that app.train wrote"),
+    ],
+)
+def test_weights_that_cannot_be_loaded_are_said_before_the_data_are_looked_at(train, here, content, reason):
+    (here / "nothing").mkdir()  # a data set that is an error too
+    path = here / "earlier.pkl"
+    if content is not None:
+        path.write_bytes(content)
+    result, folder = train("nothing", "--weights", path)
+    assert (result.code, folder) == (2, None)
+    assert result.err.splitlines()[-1].startswith(f"error: {path}{reason}")
