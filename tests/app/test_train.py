@@ -368,7 +368,7 @@ def test_weights_of_another_network(trained, colours, train):
     [
         (None, ": no such file, give an exported model.pkl"),
         (b"", " is empty: export the model again"),
-        (b"hi\n", " is no exported model: give the model.pkl that app.train wrote"),
+        (b"hi\n", " is not an exported model: give the model.pkl that app.train wrote"),
     ],
 )
 def test_weights_that_cannot_be_loaded_are_said_before_the_data_are_looked_at(train, here, content, reason):
