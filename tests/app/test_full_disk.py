@@ -21,7 +21,8 @@ from torch import nn
 
 def wide(classes):
     return nn.Sequential(
-        nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(128, 500), nn.Linear(500, classes)
+        nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(),
+        nn.Linear(128, 500), nn.Linear(500, classes),
     )
 """
 ARGV = ("colours", "--arch", "wide:wide", "--img-size", 32, "--batch-size", 8, "--epochs", 3)
@@ -112,9 +113,9 @@ def test_not_to_be_written(runs, place, whole):
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     try:
         run = runs.train(*ARGV, "--output", "disk/runs")
-        assert (run.code, run.said) == (2, "error: --output: " + f"{disk} cannot be written: choose another place\n")
+        assert (run.code, run.said) == (2, f"error: --output: {disk} cannot be written: choose another place\n")
         run = runs.train(*ARGV, "--export", "disk/new.pkl")
-        assert (run.code, run.said) == (2, "error: --export: " + f"{disk} cannot be written: choose another place\n")
+        assert (run.code, run.said) == (2, f"error: --export: {disk} cannot be written: choose another place\n")
         run = runs.train("--resume", "disk/run")
         assert (run.code, run.said) == (2, f"error: {disk}/run/.lock: Read-only file system\n")
     finally:
