@@ -11,8 +11,6 @@ from copy import deepcopy
 from io import StringIO
 
 import torch
-from fastai.data.core import DataLoaders
-from fastai.data.transforms import Normalize
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
@@ -78,12 +76,3 @@ def _principal(features: Tensor) -> Tensor:
     """The components of largest variance, in which distances are almost those of all."""
     directions = torch.pca_lowrank(features, q=min(COMPONENTS, *features.shape))[2]
     return (features - features.mean(0)) @ directions
-
-
-def denormalized(images: Tensor, loaders: DataLoaders) -> Tensor:
-    """Undo the normalisation of `loaders`, on the CPU: float32 (n, 3, height, width), mostly from 0 to 1."""
-    for step in loaders.valid.after_batch.fs:
-        if isinstance(step, Normalize):
-            mean, std = (value.as_subclass(Tensor).cpu() for value in (step.mean, step.std))
-            images = images * std + mean
-    return images

@@ -14,13 +14,14 @@ from fastai.learner import Learner
 
 from app import report
 from app.board_ending import write_ending, write_facts
-from app.board_model import denormalized, drawn, write_embeddings, write_graph
+from app.board_model import drawn, write_embeddings, write_graph
 from app.evaluation.evaluation_formats import save_summary
 from app.evaluation.metrics import measure
 from app.evaluation.scores import Scores, validation_scores
 from app.evaluation.temperature import Temperature, calibrate
 from app.fitting import Outcome
 from app.outputs import written
+from app.pictures.training_batch import denormalized
 from app.progress import progress_bar
 from app.run_pictures import write_run_pictures
 from app.run_report import write_report

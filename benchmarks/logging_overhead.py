@@ -24,8 +24,9 @@ from fastai.learner import Learner
 
 import data
 import models
-from app.board_model import denormalized, drawn, write_embeddings, write_graph
+from app.board_model import drawn, write_embeddings, write_graph
 from app.evaluation.scores import validation_scores
+from app.pictures.training_batch import denormalized
 from callbacks.tensorboard import TensorBoard
 from callbacks.timing import EpochTimer
 from data.pixel_store import PixelStore
