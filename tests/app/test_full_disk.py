@@ -88,7 +88,7 @@ def test_full_at_a_checkpoint(runs, place):
     assert read_checkpoint(last)["classes"] == ["blue", "red"]
     run = runs.train("--resume", name, kill_said="\n    4  unfrozen")
     assert run.code == -signal.SIGKILL, run.said
-    shutil.rmtree(folder)
+    shutil.rmtree(folder.parent)
 
 
 def test_full_at_the_export(runs, place, whole):
