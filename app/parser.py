@@ -4,7 +4,9 @@ parser = Parser(prog="python -m app.predict", description="Predict the class of 
 """
 
 import argparse
+import sys
 from difflib import get_close_matches
+from typing import TextIO
 
 from app.errors import UsageError
 
@@ -38,6 +40,11 @@ class Parser(argparse.ArgumentParser):
         flags = list(self._option_string_actions)
         found = [name for name in flags if name.startswith(flag)] or get_close_matches(flag, flags, 1, MEANT)
         return f", did you mean {found[0]}?" if found else ""
+
+    def _print_message(self, message: str, file: TextIO | None = None) -> None:
+        """As argparse does it, but a reader that has gone is no success: long help is written before the exit."""
+        if message:
+            (file or sys.stderr).write(message)
 
     def error(self, message: str) -> None:
         raise UsageError(f"{message} (see {self.prog} --help)")

@@ -18,6 +18,7 @@ from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
 from callbacks.compile import CompileForward
 from callbacks.early_stopping import EarlyStopping
+from callbacks.linear_decay import LinearDecay
 from callbacks.results import ResultsCSV
 from callbacks.scoped import ScopedCallback
 from callbacks.tensorboard import TensorBoard
@@ -41,6 +42,8 @@ def every_class():
 ARGUMENTS = {Checkpoint: ["checkpoints"], ResultsCSV: ["results.csv"], TensorBoard: ["board"]}
 # inductor takes minutes; and a step is taken with every batch of six, as without
 OPTIONS = {CompileForward: {"backend": "eager"}, Accumulate: {"n_acc": 6}, EarlyStopping: {"patience": 9}}
+# The rate of the Learner's optimizer all the time: what is trained stays the same.
+OPTIONS[LinearDecay] = {"peaks": [1e-3], "ends": [1e9]}
 every_callback = pytest.mark.parametrize("cls", every_class(), ids=lambda cls: cls.__name__)
 
 
