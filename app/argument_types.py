@@ -4,6 +4,7 @@ parser.add_argument("--epochs", type=positive(int))
 """
 
 import argparse
+import os
 from collections.abc import Callable
 
 # Counts beyond this are slips, and from 2**63 on torch refuses them; rates are float32 in the optimizer.
@@ -40,6 +41,11 @@ def within(kind: type, least: float, most: float) -> Callable[[str], float]:
 
     parse.__name__ = kind.__name__
     return parse
+
+
+def source_name(text: str) -> str:
+    """A folder; or CIFAR-10, however it is spelt, where no folder has that name."""
+    return "cifar10" if text.lower() in ("cifar10", "cifar-10") and not os.path.exists(text) else text
 
 
 def columns(text: str) -> list[str]:

@@ -7,6 +7,7 @@ python -m app.audit photos/ --grid doubtful.png --strict
 import sys
 from pathlib import Path
 
+from app.argument_types import source_name
 from app.errors import FAILURE, UsageError, run
 from app.parser import Parser
 from app.train_args import add_data_source
@@ -20,7 +21,13 @@ def build_parser() -> Parser:
         epilog="example: python -m app.audit photos/ --grid doubtful.png",
     )
     add = parser.add_argument
-    add("source", nargs="?", metavar="SOURCE", help="a folder (train/ and valid/, or one folder per class)")
+    add(
+        "source",
+        nargs="?",
+        type=source_name,
+        metavar="SOURCE",
+        help="a folder (train/ and valid/, or one folder per class)",
+    )
     add_data_source(parser)
     add("--format", choices=("table", "json"), default="table", help="form of the report")
     add("--grid", metavar="FILE.png", help="draw the files that are left out or doubtful, with the reasons")

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from app.argument_types import device, positive, within
+from app.argument_types import device, positive, source_name, within
 from app.errors import INTERRUPTED, UsageError, run
 from app.parser import Parser
 from app.speed_args import COMPARISONS
@@ -29,7 +29,7 @@ def build_parser() -> Parser:
     )
     count = positive(int)
     add = parser.add_argument
-    add("source", nargs="?", metavar="SOURCE", help="a folder of images, or cifar10")
+    add("source", nargs="?", type=source_name, metavar="SOURCE", help="a folder of images, or cifar10")
     add("--synthetic", type=count, metavar="N", help="train on N images of noise instead of a SOURCE")
     add("--compare", choices=COMPARISONS, default="compile", help="what is compared")
     add("--arch", "-m", default="resnet50", metavar="NAME", help="as in app.train")

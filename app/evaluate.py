@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from app.argument_types import positive, share, within
+from app.argument_types import positive, share, source_name, within
 from app.errors import FAILURE, UsageError, run
 from app.parser import Parser
 from app.train_args import LAST_SEED, add_data_source
@@ -26,7 +26,7 @@ def build_parser() -> Parser:
     )
     add = parser.add_argument
     add("model", metavar="MODEL", help="model.pkl of app.train or of stock fastai; or a .safetensors, .json or .onnx")
-    add("source", nargs="?", metavar="SOURCE", help="a folder, as of app.train, or cifar10")
+    add("source", nargs="?", type=source_name, metavar="SOURCE", help="a folder, as of app.train, or cifar10")
     add_data_source(parser)
     add(
         "--split",
@@ -85,7 +85,7 @@ def main(argv: list[str]) -> int:
     kept, remarks = match(found.samples, predictor.classes)
     for remark in [*found.notices, *remarks]:
         report.warn(remark)
-    report.say(f"data: {source} ({found.sentence}): {len(kept)} image(s), {len(found.skipped)} file(s) left out")
+    report.say(f"data: {source} ({found.sentence}): images: {len(kept)}, files left out: {len(found.skipped)}")
     on_device = predicting(predictor) if args.device == "xla" else nullcontext()
     explain = None
     if args.explain is not None:

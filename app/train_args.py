@@ -6,7 +6,7 @@ args = parse(build_parser(), ["data/", "--epochs", "3"])
 import argparse
 from typing import Any
 
-from app.argument_types import batch_size, columns, device, learning_rate, positive, share, within
+from app.argument_types import batch_size, columns, device, learning_rate, positive, share, source_name, within
 from app.checkpoint_args import add_checkpoints
 from app.input_args import add_input
 from app.parser import Parser
@@ -30,6 +30,7 @@ def build_parser() -> Parser:
     add(
         "source",
         nargs="?",
+        type=source_name,
         metavar="SOURCE",
         help="a folder (train/ and valid/, or one folder per class), or cifar10",
     )

@@ -109,7 +109,7 @@ def audit(
     findings += balance_findings(kept)
     findings += _nested(layout)
     findings += _unusable(root, items, kept) or _mostly_unreadable(items, readable)
-    findings += _class_findings(root, layout, kept)
+    findings += _class_findings(root if csv is None else Path(csv), layout, kept)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     skipped = layout.skipped + [pair for finding in findings if finding.severity == "skipped" for pair in finding.files]
     return Audit(str(source if csv is None else csv), layout, items, kept, findings, skipped)

@@ -36,7 +36,8 @@ def check_classes(root: Path, folders: Sequence[str], classes: Sequence[str], va
         A single class, nothing to validate on, or a class that only validation has.
     """
     if len(classes) < 2:
-        raise DataError(f"{root} has {_count(classes)}: a classifier needs two or more ({EXPECTED})")
+        expected = "expected different labels in its column" if root.is_file() else EXPECTED
+        raise DataError(f"{root} has {_count(classes)}: a classifier needs two or more ({expected})")
     if not valid:
         raise DataError(f"{root}: no readable image to validate on")
     labels = {sample.label for sample in valid}

@@ -15,6 +15,7 @@ from data.errors import DataError
 from data.reader import SUFFIXES
 
 VALID_NAMES = ("valid", "val", "validation", "test")  # the first that exists is used
+TEST = "test"  # beside another folder for validation, that of the last word
 NEVER_CLASSES = frozenset({"__MACOSX", "__pycache__", "runs", "node_modules"})
 JUNK_FILES = frozenset({"thumbs.db", "desktop.ini"})
 
@@ -72,6 +73,11 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
     if valid is not None:
         layout.splits["valid"] = _classes(valid, layout)
         layout.sentence = f"{train.name}/ and {valid.name}/"
+        test = folders.get(TEST)
+        if test not in (None, valid) and TEST in held_out:
+            layout.notices.append(
+                f"{test}/ is kept out: python -m app.evaluate MODEL {root} --split test measures on it"
+            )
     return layout
 
 

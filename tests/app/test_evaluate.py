@@ -87,7 +87,7 @@ def test_table_is_the_default(evaluate, hard):
     assert "\naccuracy           0.8750, 95% between 0.6250 and 1.0000 (percentile bootstrap, 10,000 " in out
     assert "\nmost often confused\n  blue taken for red: 1\n" in out
     assert f"\n  {hard}/valid/blue/wrong.jpg: blue taken for red with probability 0." in out
-    assert err.splitlines()[-1] == f"data: {hard} (train/ and valid/; split valid): 8 image(s), 0 file(s) left out"
+    assert err.splitlines()[-1] == f"data: {hard} (train/ and valid/; split valid): images: 8, files left out: 0"
 
 
 def test_csv(evaluate, hard):
@@ -170,7 +170,7 @@ def test_files_that_cannot_be_read_are_left_out_and_counted(evaluate, hard):
     (hard / "valid" / "red" / "empty.jpg").touch()
     code, _, err = evaluate(source=hard)
     assert code == 0
-    assert err.endswith("split valid): 8 image(s), 1 file(s) left out\n")
+    assert err.endswith("split valid): images: 8, files left out: 1\n")
     found = measured(evaluate("--format", "json", source=hard))
     assert found["skipped"] == [{"file": str(hard / "valid" / "red" / "empty.jpg"), "reason": "empty file"}]
 

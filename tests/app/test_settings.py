@@ -28,6 +28,14 @@ def test_the_file_stands_under_the_flags(tmp_path):
     assert (args.source, args.epochs, args.batch_size, args.lr, args.seed) == ("photos", 2, 4, 1e-3, 42)
 
 
+@pytest.mark.parametrize("text", ["cifar10", "CIFAR10", "Cifar-10"])
+def test_cifar10_is_known_however_it_is_spelt(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert parse(build_parser(), [text]).source == "cifar10"
+    (tmp_path / "CIFAR10").mkdir()  # a folder of the user's
+    assert parse(build_parser(), ["CIFAR10"]).source == "CIFAR10"
+
+
 def test_a_source_on_the_command_line_wins(tmp_path):
     assert settings(tmp_path, "source: photos\n", "others").source == "others"
 

@@ -63,6 +63,17 @@ def test_of_several_the_first_of_valid_val_validation_test_is_used(photo_folder)
     assert list(find_layout(root).splits) == ["train"]
 
 
+def test_images_for_a_test_beside_those_for_validation_are_spoken_of(photo_folder):
+    root = photo_folder()
+    assert find_layout(root).notices == []
+    shutil.copytree(root / "valid", root / "test")
+    (notice,) = find_layout(root).notices
+    assert notice.startswith(f"{root}/test/ is kept out: python -m app.evaluate MODEL {root} --split test")
+    shutil.rmtree(root / "valid")
+    assert find_layout(root).notices == []
+    assert find_layout(root, held_out=("valid",)).notices == []
+
+
 def test_a_flat_folder_and_train_alone(photo_folder):
     root = photo_folder(valid=0)
     assert counts(root / "train") == counts(root) == {"train": {"cat": 12, "dog": 12}}

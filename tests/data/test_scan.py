@@ -138,6 +138,16 @@ def test_a_single_class_is_an_error(valid, photo_folder):
 # Files that cannot be read
 
 
+def test_a_table_with_one_label_is_told_of_labels(photo_folder, tmp_path):
+    root = photo_folder()
+    table = tmp_path / "labels.csv"
+    table.write_text("path,label\n" + "\n".join(f"train/cat/{n:02}.jpg,cat" for n in range(6)))
+    with pytest.raises(DataError) as raised:
+        scan(root, csv=table)
+    expected = "expected different labels in its column"
+    assert str(raised.value) == f"{table} has 1 class: a classifier needs two or more ({expected})"
+
+
 def test_unreadable_files_are_left_out_each_with_its_reason(photo_folder):
     root = photo_folder()
     cat, dog = root / "train" / "cat", root / "valid" / "dog"
