@@ -18,6 +18,7 @@ from app.errors import UsageError
 from data.pixel_store import PixelStore
 from data.pixels import SMALL_SIDE, Pixels
 from data.scan import Scan
+from models.spec import AUTO_LARGE_SIZE
 
 WAYS = {
     "crop": "random resized crops",
@@ -44,13 +45,20 @@ def open_pixels(args: Namespace) -> Pixels | None:
     if folder is not None:
         _check(folder, args.source)
     # Before the files are looked at, since that decodes them: only small images may change the size after all.
-    photos = SimpleNamespace(side=SMALL_SIDE + 1, classes=(), stats=None)
     with suppress(models.ModelError):  # it is raised again, in its turn
-        size = models.spec(args.arch, photos, image_size=args.img_size, pretrained=args.pretrained).image_size
+        size = args.img_size or _usual_size(args)
         store = PixelStore(folder)
         atexit.register(store.close)
         return Pixels(size, store)
     return None
+
+
+def _usual_size(args: Namespace) -> int:
+    """The size for photos; that of the usual network is known without torch, which takes seconds to import."""
+    if args.arch == "auto":
+        return AUTO_LARGE_SIZE
+    photos = SimpleNamespace(side=SMALL_SIDE + 1, classes=(), stats=None)
+    return models.spec(args.arch, photos, pretrained=args.pretrained).image_size
 
 
 def settle(settings: dict[str, Any], scan: Scan) -> None:

@@ -38,17 +38,17 @@ def main(argv: list[str]) -> int:
     import models
     from app import input_pipeline, report
     from app.allocator import keep_freed_memory
-    from app.device import choose_device
     from app.starting import earlier_model, starting_point
 
     report.say_versions()
-    device, reason = choose_device(args.device, args.xla_devices, args.xla_cache)
-    report.say(f"device: {device} ({reason})")
     keep_freed_memory()
+    # What may fail, fails before the files are looked at; what cannot, needs torch, which is imported meanwhile.
+    asked = None if args.device == "auto" else _device(args)
     start = earlier_model(args)
     pixels = input_pipeline.open_pixels(args)
     scan = _scan(args, pixels)
     report.say_scan(scan)
+    device, reason = asked or _device(args)
     spec = starting_point(args, scan, start)
     from app import fitting  # fastai takes seconds: only now that the source is known to be good
     from app.augmentation import loader_augmentation
@@ -106,6 +106,15 @@ def main(argv: list[str]) -> int:
     replaced = report.copy_export(folder / "model.pkl", Path(args.export))
     report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started, replaced=replaced)
     return 0
+
+
+def _device(args: Namespace) -> tuple[Any, str]:
+    from app import report
+    from app.device import choose_device
+
+    device, reason = choose_device(args.device, args.xla_devices, args.xla_cache)
+    report.say(f"device: {device} ({reason})")
+    return device, reason
 
 
 def _scan(args: Namespace, pixels: Any) -> Any:

@@ -13,6 +13,7 @@ from models.inputs import smallest_size, stats_and_size
 SMALL_SIDE = 64  # px; images up to here get a network that looks at 32 px
 SMALL_SIZE = 32
 AUTO_SMALL, AUTO_LARGE = "resnet20_cifar", "tf_efficientnet_lite0"
+AUTO_LARGE_SIZE = 224  # px, timm's for it; a test holds them together
 
 
 @dataclass(frozen=True)

@@ -219,8 +219,8 @@ def test_ctrl_c_during_the_scan(here, tmp_path, colours):
     for index in range(20_000):  # some seconds of reading
         (tmp_path / "colours" / "train" / "red" / f"link{index}.jpg").symlink_to(colours / "train" / "red" / "0.jpg")
     process = start(here, colours)
-    read_until(process.stderr, "device:")
-    time.sleep(0.5)
+    read_until(process.stderr, "python ")
+    time.sleep(2)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     out, err = process.communicate(timeout=60)

@@ -9,7 +9,7 @@ import pytest
 
 import models
 from models.errors import ModelError
-from models.spec import RECIPES
+from models.spec import AUTO_LARGE, AUTO_LARGE_SIZE, RECIPES
 
 HALF = (0.5, 0.5, 0.5)
 OWN = ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
@@ -52,6 +52,10 @@ def test_small_images_are_not_enlarged_unless_the_architecture_asks(arch, size):
 
 def test_a_size_that_is_given_rules():
     assert settle("vit_b_16", side=32, image_size=64).image_size == 64
+
+
+def test_the_usual_size_is_that_of_the_usual_network():
+    assert settle(AUTO_LARGE, side=4000).image_size == AUTO_LARGE_SIZE
 
 
 def test_statistics_are_those_of_the_weights_or_of_the_data():
