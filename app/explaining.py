@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from app.errors import UsageError
 from app.evaluation.scores import Scores
 from app.outputs import written
 from data import ImageError, read_image
@@ -42,6 +43,8 @@ class Explainer:
     ------
     ModelError
         The model is an ONNX file or loaded by ``--trust``, or of a kind for which Grad-CAM has no meaning.
+    UsageError
+        The folder cannot be made.
     """
 
     def __init__(self, predictor: Any, folder: Path, model: str):
@@ -54,7 +57,10 @@ class Explainer:
             self._layer = last_maps(predictor.network, predictor.normalised([predictor.prepare(blank)]))
         except ModelError as error:
             raise ModelError(f"--explain: {model} {error}") from error
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--explain {folder} is no folder and cannot be made ({error.strerror})") from error
 
     def prepared(self, source: Any, truncated: bool = False) -> Image.Image:
         """The image as the network sees it; raises `data.ImageError` where it cannot be read."""

@@ -49,6 +49,10 @@ def test_refusals(model, colours, call, here):
     code, out, err = call(predict.main, model, colours, "--explain", colours / "why")
     assert (code, out) == (2, "")
     assert "lies inside the data set" in err
+    (here / "taken").touch()
+    code, out, err = call(predict.main, model, image, "--explain", "taken")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == "error: --explain taken is no folder and cannot be made (File exists)"
     code, out, err = call(predict.main, model, image, "--explain", "why", "--trust", "--format", "json")
     assert code == 0, err  # with its description it is not unpickled
     lonely = here / "lonely.pkl"
