@@ -30,7 +30,8 @@ REMEDIES = {
     "bus error": "shared memory, /dev/shm, is too small for the workers: use --workers 0, or enlarge it",
     "killed by signal": "a worker process was killed, for lack of memory or of /dev/shm perhaps: use --workers 0",
     "exited unexpectedly": "a worker process died, for lack of /dev/shm perhaps: use --workers 0 to see why",
-    "no space left": "free some disk space",
+    # Without a file's name it may be a worker's semaphore, which lies in shared memory.
+    "no space left": "free some disk space; if /dev/shm is full, --workers 0 does without it",
 }
 
 

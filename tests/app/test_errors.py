@@ -77,6 +77,11 @@ def test_what_main_returns_is_the_exit_code():
             "DataLoader worker (pid(s) 1) exited unexpectedly (a worker process died, for lack of /dev/shm perhaps: "
             "use --workers 0 to see why)",
         ),
+        (
+            "[Errno 28] No space left on device",
+            "[Errno 28] No space left on device "
+            "(free some disk space; if /dev/shm is full, --workers 0 does without it)",
+        ),
     ],
 )
 def test_a_remedy_follows_what_torch_says(message, line):
