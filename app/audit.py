@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from app.argument_types import source_name
-from app.errors import FAILURE, UsageError, run
+from app.errors import FAILURE, USAGE, UsageError, run
 from app.parser import Parser
 from app.train_args import add_data_source
 
@@ -31,7 +31,11 @@ def build_parser() -> Parser:
     add_data_source(parser)
     add("--format", choices=("table", "json"), default="table", help="form of the report")
     add("--grid", metavar="FILE.png", help="draw the files that are left out or doubtful, with the reasons")
-    add("--strict", action="store_true", help="exit with 1 when anything is found")
+    add(
+        "--strict",
+        action="store_true",
+        help="exit with 1 when anything is found (with 2 what cannot be trained on is always)",
+    )
     add("--no-cache", action="store_true", help="decode every file anew, and remember nothing")
     return parser
 
@@ -61,6 +65,8 @@ def main(argv: list[str]) -> int:
 
         refuse_overwriting("--grid", Path(args.grid), [item.path for item in found.items])
         print(draw(found, Path(args.grid)), file=sys.stderr)
+    if any(finding.severity == "error" for finding in found.findings):
+        return USAGE
     return FAILURE if args.strict and found.findings else 0
 
 

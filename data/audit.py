@@ -21,6 +21,7 @@ from data.folder import VALID_NAMES, Layout, find_layout
 from data.gather import Progress, gather_facts
 from data.names import name_findings
 from data.pixels import Pixels
+from data.split import drawn_split
 from data.table import read_table
 
 
@@ -144,6 +145,8 @@ def _class_findings(root: Path, layout: Layout, kept: list[Item]) -> list[Findin
     valid = [item for item in kept if item.split == "valid"] if "valid" in layout.splits else train
     try:
         notices = check_classes(root, list(layout.splits["train"]), sorted({item.label for item in train}), valid)
+        if valid is train:
+            drawn_split(train, valid_pct=0.5, seed=0)  # whether there is one depends on neither
     except DataError as error:
         return [Finding("classes", "error", str(error))]
     return [Finding("classes", "warning", notice) for notice in notices]

@@ -13,7 +13,8 @@ from data.errors import DataError
 from data.findings import Item
 from data.folder import VALID_NAMES, held_out_alone
 from data.gather import Progress
-from data.scan import Sample, drawn_split, scan
+from data.scan import Sample, scan
+from data.split import drawn_split
 
 SPLITS = ("valid", "train", "test", "all")
 # What the audit says of a training; images can be measured on all the same.

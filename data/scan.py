@@ -15,10 +15,10 @@ import numpy as np
 from data.audit import audit
 from data.classes import check_classes
 from data.errors import DataError
-from data.findings import Finding, Item
+from data.findings import Finding
 from data.gather import Progress
 from data.pixels import Pixels
-from data.split import limit_samples, stratified_split
+from data.split import drawn_split, limit_samples
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
@@ -151,13 +151,3 @@ def _scan_files(
         notices=notices,
         truncated=any(item.facts.truncated for item in found.kept),
     )
-
-
-def drawn_split(items: list[Item], valid_pct: float, seed: int) -> tuple[list[Item], list[Item]]:
-    """Draw validation so that copies of one image of a class stay together: no leak is made here."""
-    copies: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        copies.setdefault((item.label, item.facts.digest), []).append(item)
-    drawn = stratified_split([group[0] for group in copies.values()], valid_pct, seed)
-    train, valid = ([item for first in firsts for item in copies[first.label, first.facts.digest]] for firsts in drawn)
-    return train, valid

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from data.errors import DataError
+from data.findings import Item
 
 T = TypeVar("T")  # anything with a `label`
 
@@ -33,6 +34,16 @@ def stratified_split(samples: Sequence[T], valid_pct: float, seed: int) -> tuple
             (valid if index in drawn else train).append(sample)
     if not valid:
         raise DataError("every class has a single image: nothing is left to validate on, add images")
+    return train, valid
+
+
+def drawn_split(items: Sequence[Item], valid_pct: float, seed: int) -> tuple[list[Item], list[Item]]:
+    """`stratified_split` so that copies of one image of a class stay together: no leak is made here."""
+    copies: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        copies.setdefault((item.label, item.facts.digest), []).append(item)
+    drawn = stratified_split([group[0] for group in copies.values()], valid_pct, seed)
+    train, valid = ([item for first in firsts for item in copies[first.label, first.facts.digest]] for firsts in drawn)
     return train, valid
 
 

@@ -126,11 +126,18 @@ def test_strict_fails_on_any_finding(call, photo_folder):
     assert call(root)[0] == 0
 
 
-def test_what_cannot_be_trained_on_is_reported_too(call, photo_folder):
-    root = photo_folder(classes=("cat",))
+@pytest.mark.parametrize("more", [(), ("--strict",), ("--format", "json")])
+def test_what_cannot_be_trained_on_is_an_error_of_the_data(call, photo_folder, more):
+    code, out, _ = call(photo_folder(classes=("cat",)), *more)
+    assert code == 2
+    assert "has 1 class: a classifier needs two or more" in out
+
+
+def test_one_image_of_each_class_is_too_few(call, photo_folder):
+    root = photo_folder(train=1) / "train"
     code, out, _ = call(root)
-    assert code == 0
-    assert f"error: {root} has 1 class: a classifier needs two or more" in out
+    assert code == 2
+    assert "error: every class has a single image: nothing is left to validate on, add images" in out
 
 
 def test_a_name_that_is_not_unicode(call, photo_folder):
