@@ -4,7 +4,8 @@
         cache.get(path, stamp) or cache.put(path, stamp, inspect_file(path))
 
 One SQLite file, ``fastsight/facts.sqlite``, for all data sets. It is a convenience: when it cannot be read
-or written the facts are found again, and deleting it is always safe.
+or written the facts are found again, and deleting it is always safe. It holds a bounded number of files: the
+oldest are forgotten.
 """
 
 import json
@@ -22,12 +23,13 @@ from data.reader import FORMATS
 
 RULES = 1  # raise it with every change of the reader, or of what a `Facts` means
 SAVE_EVERY = 500  # files; what an interrupted audit loses at most
+LIMIT = 2_000_000  # files; ImageNet has 1.3 million, and a row takes some 300 bytes
 
-CREATE = (
-    "CREATE TABLE IF NOT EXISTS files "
-    "(path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, reader TEXT, facts TEXT) WITHOUT ROWID"
-)
-PROBE = "SELECT path, size, mtime, reader, facts FROM files LIMIT 1"
+CREATE = "CREATE TABLE IF NOT EXISTS seen (path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, reader TEXT, facts TEXT)"
+PROBE = "SELECT path, size, mtime, reader, facts FROM seen LIMIT 1"
+# A row that is written, or written anew, gets the next number: what is far below the highest is the oldest.
+FORGET = "DELETE FROM seen WHERE rowid <= (SELECT max(rowid) FROM seen) - ?"
+DROP_EARLIER = "DROP TABLE IF EXISTS files"  # an earlier form, which had no order
 
 # Facts depend on who decoded: an update of Pillow, or pillow-heif installed, makes them out of date.
 READER = f"{RULES} {PIL.__version__} {' '.join(FORMATS)}"
@@ -73,6 +75,9 @@ class FactsCache:
             file = self._file or default_file()
             file.parent.mkdir(parents=True, exist_ok=True)
             self._connection = open_database(file, CREATE, PROBE)
+        with suppress(sqlite3.Error):
+            if self._connection is not None:
+                self._connection.execute(DROP_EARLIER)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -83,7 +88,7 @@ class FactsCache:
         """What was seen in `path` when it had this `stamp`."""
         if self._connection is None:
             return None
-        query = "SELECT facts FROM files WHERE path = ? AND size = ? AND mtime = ? AND reader = ?"
+        query = "SELECT facts FROM seen WHERE path = ? AND size = ? AND mtime = ? AND reader = ?"
         try:
             row = self._connection.execute(query, (path_key(path), *stamp, READER)).fetchone()
             return row and Facts(*json.loads(row[0]))
@@ -106,7 +111,8 @@ class FactsCache:
             return
         try:
             with self._connection:
-                self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", rows)
+                self._connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?)", rows)
+                self._connection.execute(FORGET, (LIMIT,))
         except (sqlite3.Error, OverflowError):  # a full disk, say, or another process that writes for long
             self._close()
 

@@ -66,7 +66,25 @@ def test_another_reader_looks_again(file, monkeypatch):
     remember(file, SEEN._replace(width=61))
     assert remembered(file).width == 61
     with sqlite3.connect(file) as connection:
-        assert connection.execute("SELECT count(*) FROM files").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM seen").fetchone() == (1,)
+
+
+def test_the_oldest_are_forgotten(file, monkeypatch):
+    monkeypatch.setattr(data.facts_cache, "LIMIT", 3)
+    photos = [Path(f"photos/{index}.jpg") for index in range(4)]
+    for path in (*photos[:3], photos[0], photos[3]):  # the first is written anew
+        remember(file, path=path)
+    assert [remembered(file, path=path) is not None for path in photos] == [True, False, True, True]
+
+
+def test_a_cache_of_an_earlier_version_gives_way(file):
+    file.parent.mkdir()
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE files (path BLOB PRIMARY KEY, facts TEXT) WITHOUT ROWID")
+    remember(file)
+    assert remembered(file) == SEEN
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("seen",)]
 
 
 def test_a_name_need_not_be_valid_unicode(file):
@@ -103,7 +121,7 @@ def test_a_damaged_cache_begins_anew(file, length):
 def test_a_row_that_is_not_ours_is_looked_at_again(file):
     remember(file)
     with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE files SET facts = '[1, 2'")
+        connection.execute("UPDATE seen SET facts = '[1, 2'")
     assert remembered(file) is None
 
 
