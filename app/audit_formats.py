@@ -7,6 +7,8 @@ import json
 from collections import Counter
 from typing import TextIO
 
+from app.outputs import printable
+from app.terminal import columns, left
 from data.audit import Audit
 
 LISTED_FILES = 10  # files under a finding in the table; JSON has all of them
@@ -15,11 +17,13 @@ LISTED_FILES = 10  # files under a finding in the table; JSON has all of them
 def write_table(found: Audit, stream: TextIO) -> None:
     """Images per class, then each finding with its files."""
     rows = [("class", *found.layout.splits, "left out")]
-    rows += [(row["class"], *map(str, row["images"].values()), str(row["left_out"])) for row in _classes(found)]
-    widths = [max(map(len, column)) for column in zip(*rows)]
+    rows += [
+        (printable(row["class"]), *map(str, row["images"].values()), str(row["left_out"])) for row in _classes(found)
+    ]
+    widths = [max(map(columns, column)) for column in zip(*rows)]
     lines = [f"{found.source} ({found.layout.sentence})", ""]
     for name, *counts in rows:
-        cells = [name.ljust(widths[0]), *(count.rjust(width) for count, width in zip(counts, widths[1:]))]
+        cells = [left(name, widths[0]), *(count.rjust(width) for count, width in zip(counts, widths[1:]))]
         lines.append("  ".join(cells))
     lines += ["", summary(found)]
     for finding in found.findings:
@@ -27,8 +31,7 @@ def write_table(found: Audit, stream: TextIO) -> None:
         lines += [f"  {path}: {remark}" for path, remark in finding.files[:LISTED_FILES]]
         if len(finding.files) > LISTED_FILES:
             lines.append(f"  and {len(finding.files) - LISTED_FILES} more (--format json has all)")
-    # A file's name need not be valid Unicode.
-    stream.write("\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    stream.writelines(printable(line) + "\n" for line in lines)  # names may hold anything
 
 
 def write_json(found: Audit, stream: TextIO) -> None:

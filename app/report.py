@@ -5,7 +5,6 @@ Talk goes to standard error; results (the epochs' rows, the end) to standard out
 
 import csv
 import os
-import shlex
 import shutil
 import sys
 from argparse import Namespace
@@ -17,6 +16,7 @@ from app.errors import running
 from app.outputs import printable, written
 from app.run_folder import versions, write_environment
 from app.settings import dump
+from app.terminal import shell_word
 from data import Scan
 from models import Spec
 from models.sidecar import beside
@@ -135,7 +135,7 @@ def say_best(folder: Path, best: dict[str, Any]) -> None:
 
 def say_resume(folder: Path) -> None:
     """How to go on with a run that was broken off."""
-    say(f"to go on: python -m app.train --resume {shlex.quote(str(folder))}")
+    say(f"to go on: python -m app.train --resume {shell_word(folder)}")
 
 
 def say_end(
@@ -150,7 +150,7 @@ def say_end(
 ) -> None:
     """The result, and what to run next; `replaced`: the export took the place of an older file."""
     export, sample = Path(args.export), scan.valid[0].source
-    image = shlex.quote(str(sample)) if isinstance(sample, Path) else "IMAGE"
+    image = shell_word(sample) if isinstance(sample, Path) else "IMAGE"
     reached = f"accuracy {best['accuracy']:.4f}"
     if args.monitor != "accuracy":
         column = {"loss": "valid_loss"}.get(args.monitor, args.monitor)
@@ -158,8 +158,8 @@ def say_end(
     tell(f"best {reached} ({_when(best)}), {seconds:.0f} s in all")
     tell(f"model: {export}{' replaces an older one' if replaced else ''} (also {folder / 'model.pkl'})")
     trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
-    tell(f"predict: python -m app.predict {trust}{shlex.quote(str(export))} {image}")
-    logs = shlex.quote(str(Path(args.output)))
+    tell(f"predict: python -m app.predict {trust}{shell_word(export)} {image}")
+    logs = shell_word(Path(args.output))
     tell(f"dashboard: tensorboard --logdir {logs}, then http://localhost:6006/#custom_scalars")
 
 

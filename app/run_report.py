@@ -6,7 +6,6 @@ write_report(folder, scan, measures, found, pictures)
 import base64
 import csv
 import json
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -22,6 +21,7 @@ from app.evaluation.metrics import Measures
 from app.evaluation.temperature import Temperature
 from app.outputs import printable, written
 from app.run_folder import ENVIRONMENT
+from app.terminal import shell_word
 from data import Scan
 
 REPORT = "report.html"
@@ -136,9 +136,9 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Path, settings: Mapping[str, Any]) -> list[str]:
-    source = "" if settings["source"] is None else f" {shlex.quote(settings['source'])}"
-    model = shlex.quote(str(folder / "model.pkl"))
-    lines = [f"python -m app.train --config {shlex.quote(str(folder / 'args.yaml'))}"]
+    source = "" if settings["source"] is None else f" {shell_word(settings['source'])}"
+    model = shell_word(folder / "model.pkl")
+    lines = [f"python -m app.train --config {shell_word(folder / 'args.yaml')}"]
     if source:
         lines.append(f"python -m app.evaluate {model}{source}")
     return [*lines, f"python -m app.predict {model} IMAGE"]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 from app.errors import UsageError, run
 from app.parser import Parser
+from app.terminal import columns, left, right
 
 STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 
@@ -125,10 +126,10 @@ def _why(error: Exception) -> str:
 
 def _table(runs: Sequence[Run], stream: TextIO) -> None:
     lines = [Run._fields, *(_texts(found) for found in runs)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(Run._fields))]
+    widths = [max(columns(line[column]) for line in lines) for column in range(len(Run._fields))]
     for line in lines:
         cells = [
-            text.ljust(width) if name in ("date", "arch", "folder") else text.rjust(width)
+            left(text, width) if name in ("date", "arch", "folder") else right(text, width)
             for name, text, width in zip(Run._fields, line, widths)
         ]
         stream.write("  ".join(cells).rstrip() + "\n")

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
-from unicodedata import combining, east_asian_width
 
 from app.evaluation.accuracy_interval import CONFIDENCE, Interval
 from app.evaluation.calibration_error import BINS
 from app.evaluation.metrics import TOP, ClassMeasures, Measures
 from app.evaluation.scores import Scores
 from app.outputs import printable, written
+from app.terminal import columns, left
 
 PAIRS = 10  # confused pairs in the table; JSON has all of them
 WORST = 20  # errors that are named in JSON, and drawn
@@ -113,7 +113,7 @@ def _json(content: dict[str, Any]) -> str:
 def _class_rows(measures: Measures) -> Iterable[str]:
     averages = [entry._replace(name=name) for name, entry in zip(AVERAGES, (measures.macro, measures.weighted))]
     rows = [*measures.per_class, *averages]
-    width = max(_columns(printable(entry.name)) for entry in rows)
+    width = max(columns(printable(entry.name)) for entry in rows)
     yield f"{'class':<{width}}  precision  recall      F1  images"
     for entry in rows:
         yield _row(entry, width)
@@ -121,13 +121,7 @@ def _class_rows(measures: Measures) -> Iterable[str]:
 
 def _row(entry: ClassMeasures, width: int) -> str:
     name = printable(entry.name)
-    padded = name + " " * (width - _columns(name))
-    return f"{padded}  {entry.precision:9.4f}  {entry.recall:.4f}  {entry.f1:.4f}  {entry.support:6}"
-
-
-def _columns(text: str) -> int:
-    """How wide a terminal shows `text`: Chinese letters and emoji take two columns, accents none."""
-    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    return f"{left(name, width)}  {entry.precision:9.4f}  {entry.recall:.4f}  {entry.f1:.4f}  {entry.support:6}"
 
 
 def _single_figures(measures: Measures) -> Iterable[str]:

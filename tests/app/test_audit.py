@@ -83,6 +83,16 @@ def test_the_table(call, messy):
     )
 
 
+def test_the_tables_columns_stand_below_each_other(call, photo_folder):
+    rows = call(photo_folder(classes=("猫", "dog")))[1].splitlines()[2:5]
+    assert rows == ["class  train  valid  left out", "dog       12      6         0", "猫        12      6         0"]
+
+
+def test_a_class_with_a_line_break_is_one_row(call, photo_folder):
+    out = call(photo_folder(classes=("a\nb", "dog")))[1]
+    assert "a\\nb      12      6         0\n" in out
+
+
 def test_the_table_lists_the_first_files(call, photo_folder):
     root = photo_folder(train=24)
     for path in sorted((root / "train" / "cat").iterdir())[:12]:
