@@ -46,6 +46,8 @@ def check_outputs(source: str | None, output: Path, export: Path) -> None:
     for path in beside(export):
         if path.exists() and not is_ours(path):
             raise UsageError(f"--export {export}: {path} is there already and no part of a model: choose another name")
+    if os.fsencode(output).decode("utf-8", "ignore") != str(output):
+        raise UsageError(f"--output {output} is not valid UTF-8, which TensorBoard cannot write to: choose another")
     if os.path.lexists(output) and not output.is_dir():
         raise UsageError(f"--output {output} is {'a file' if output.exists() else 'a dangling link'}: give a folder")
     for flag, path in (("--output", output), ("--export", export.parent)):

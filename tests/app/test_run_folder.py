@@ -79,6 +79,13 @@ def test_an_export_that_is_a_folder(tmp_path):
     )
 
 
+def test_an_output_that_tensorboard_cannot_write_to(tmp_path):
+    output = tmp_path / os.fsdecode(b"\xff") / "runs"
+    assert refusal("photos", output=output) == (
+        f"--output {tmp_path}/\udcff/runs is not valid UTF-8, which TensorBoard cannot write to: choose another"
+    )
+
+
 def test_an_output_that_is_a_file(tmp_path):
     file = tmp_path / "runs"
     file.touch()
