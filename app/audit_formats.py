@@ -10,6 +10,7 @@ from typing import TextIO
 from app.outputs import printable
 from app.terminal import columns, left
 from data.audit import Audit
+from data.counting import counted
 
 LISTED_FILES = 10  # files under a finding in the table; JSON has all of them
 
@@ -57,10 +58,9 @@ FORMATS = {"table": write_table, "json": write_json}
 def summary(found: Audit) -> str:
     """One line that counts."""
     counts = Counter(finding.severity for finding in found.findings)
-    names = {"error": "error", "warning": "warning", "note": "note"}
-    said = [f"{counts[key]} {name}{'' if counts[key] == 1 else 's'}" for key, name in names.items() if counts[key]]
+    said = [counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
     files = len(found.items) + len(found.layout.skipped)
-    return ", ".join([f"{files} files: {len(found.kept)} kept, {len(found.skipped)} left out", *said])
+    return ", ".join([f"{counted(files, 'file')}: {len(found.kept)} kept, {len(found.skipped)} left out", *said])
 
 
 def _classes(found: Audit) -> list[dict]:

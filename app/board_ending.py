@@ -20,6 +20,7 @@ from app.outputs import printable
 from app.run_folder import ENVIRONMENT
 from callbacks.tensorboard import write_hparams
 from data import Scan
+from data.counting import counted
 
 MOST_CURVES = 20  # classes, the first of them
 MOST_REASONS = 10
@@ -61,9 +62,10 @@ def write_facts(writer: SummaryWriter, folder: Path, scan: Scan) -> None:
     severities = Counter(finding.severity for finding in scan.findings)
     reasons = Counter(reason for _, reason in scan.skipped).most_common(MOST_REASONS)
     lines = [
-        f"{scan.source} ({scan.layout}): {len(scan.train)} training and {len(scan.valid)} validation images "
+        f"{scan.source} ({scan.layout}): {len(scan.train)} training and {counted(len(scan.valid), 'validation image')} "
         f"of {len(scan.classes)} classes",
-        f"audit: {len(scan.skipped)} files left out, {severities['warning']} warnings, {severities['note']} notes",
+        f"audit: {counted(len(scan.skipped), 'file')} left out, {counted(severities['warning'], 'warning')}, "
+        f"{counted(severities['note'], 'note')}",
         *(f"left out, {count}: {reason}" for reason, count in reasons),
         *scan.notices,
     ]

@@ -12,6 +12,7 @@ from app.precision import signature
 from app.speed_cache import machine, recall, remember
 from app.trial import Way, Work
 from callbacks.compile import CompileForward
+from data.counting import counted
 
 # Before a machine has compiled anything: the share of a step that is saved, and the seconds that a layer costs in
 # training and validation. On a CPU, eager channels last in bf16 was as
@@ -49,7 +50,7 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
     cost, saving = per_layer * layers(model) * work.phases, gain * step * work.steps
     source = "from what is usual" if known is None else "as compiled here before"
     estimate = (
-        f"{work.steps} steps of {1e3 * step:.3g} ms, {100 * gain:.0f}% less compiled ({source}), "
+        f"{counted(work.steps, 'step')} of {1e3 * step:.3g} ms, {100 * gain:.0f}% less compiled ({source}), "
         f"would save {saving:.0f} s and cost {cost:.0f} s of compiling"
     )
     return ("on" if saving > cost else "off"), estimate
@@ -72,7 +73,7 @@ def learn_from(
     taken, step
         Seconds of a compiled step, and of an eager one; None where unknown.
     """
-    graphs = "1 graph" if compiled.graphs == 1 else f"{compiled.graphs} graphs"
+    graphs = counted(compiled.graphs, "graph")
     sentence = f"compiled {graphs} in {compiled.seconds:.0f} s"
     if compiled.breaks:
         sentence += f", with {compiled.breaks} breaks"

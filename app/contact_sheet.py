@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from app.outputs import written
 from data import ImageError, read_image
 from data.audit import Audit
+from data.counting import counted
 
 TILE = 160  # px, the side of the square a picture is fitted into
 TEXT_LINES, LINE_HEIGHT, LINE_LETTERS = 5, 13, 27  # under it, at FONT_SIZE
@@ -44,7 +45,7 @@ def draw(found: Audit, file: Path) -> str:
     with written(file) as path:
         sheet.save(path, format="PNG")
     more = f", the first of {len(reasons)}" if len(reasons) > len(shown) else ""
-    return f"{len(shown)} file(s) drawn in {file}{more}"
+    return f"{counted(len(shown), 'file')} drawn in {file}{more}"
 
 
 def _reasons(found: Audit) -> dict[Path, list[str]]:

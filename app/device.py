@@ -8,6 +8,7 @@ import platform
 from typing import Any
 
 from app.errors import UsageError
+from data.counting import counted
 
 
 def choose_device(name: str, xla_devices: int | None = None, xla_cache: str | None = None) -> tuple[Any, str]:
@@ -45,7 +46,7 @@ def choose_device(name: str, xla_devices: int | None = None, xla_cache: str | No
             raise UsageError(f"--device {name}: expected cuda or cuda:N, N from 0 to 127") from None
         if (device.index or 0) < count:
             return device, f"as asked; {_cuda_sentence(device)}"
-        raise UsageError(f"--device {name}: {count} CUDA device(s) found; use --device auto or cpu")
+        raise UsageError(f"--device {name}: {counted(count, 'CUDA device')} found; use --device auto or cpu")
     if name == "xla":
         from app.xla import start_xla
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.errors import UsageError, run
 from app.parser import Parser
+from data.counting import counted
 
 EPILOG = "example: python -m app.export model.pkl --to onnx -o model.onnx --check photos/"
 SUFFIXES = {"onnx": ".onnx", "safetensors": ".safetensors"}
@@ -57,7 +58,7 @@ def main(argv: list[str]) -> int:
         from models.safe_export import export_safetensors
 
         difference = export_safetensors(predictor, output, images, source=model, trust=args.trust)
-    print(f"{output}: greatest difference in probability {difference:.1e} on {len(images)} images")
+    print(f"{output}: greatest difference in probability {difference:.1e} on {counted(len(images), 'image')}")
     return 0
 
 

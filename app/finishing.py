@@ -29,6 +29,7 @@ from callbacks.batch_progress import BatchProgress
 from callbacks.memory_format import ChannelsLast
 from callbacks.tensorboard import TensorBoard
 from data import DataError, Scan
+from data.counting import counted
 from models.embeddings import noted
 from models.temperature import last_layer
 
@@ -51,7 +52,7 @@ def finish(
         save(metrics=outcome.best)  # first of all: nothing that comes now can lose it
     if outcome.interrupted:
         return
-    report.say(f"evaluation: the exported model, on {len(scan.valid)} validation images")
+    report.say(f"evaluation: the exported model, on {counted(len(scan.valid), 'validation image')}")
     try:
         _describe(learn, scan, settings, board, outcome, save)
     except (OSError, DataError) as error:

@@ -18,6 +18,7 @@ from app.run_folder import versions, write_environment
 from app.settings import dump
 from app.terminal import shell_word
 from data import Scan
+from data.counting import counted
 from models import Spec
 from models.sidecar import beside
 
@@ -52,7 +53,8 @@ def say_versions() -> None:
 def say_scan(scan: Scan) -> None:
     """What the source holds."""
     names = ", ".join(scan.classes[:10]) + (", ..." if len(scan.classes) > 10 else "")
-    say(f"data: {scan.source} ({scan.layout}): {len(scan.train)} training and {len(scan.valid)} validation images")
+    images = f"{len(scan.train)} training and {counted(len(scan.valid), 'validation image')}"
+    say(f"data: {scan.source} ({scan.layout}): {images}")
     say(f"classes: {len(scan.classes)} ({names})")
     for notice in scan.notices:
         warn(notice)
@@ -68,7 +70,7 @@ def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
     rate = settings["lr"]
     parts = ["probe"] if settings["probe"] else []
     parts += [f"{settings['freeze_epochs']} frozen"] if settings["freeze_epochs"] else []
-    epochs = f"{settings['epochs']} epoch" + ("" if settings["epochs"] == 1 else "s")
+    epochs = counted(settings["epochs"], "epoch")
     say(f"model: {spec.arch.name} ({weights}) at {spec.image_size} px")
     say(
         f"training: {' + '.join([*parts, epochs])}, batch size {settings['batch_size']}, {settings['opt']}, "
@@ -122,7 +124,8 @@ def say_interrupted(folder: Path, best: dict[str, Any] | None, steps: int) -> No
     if best is not None:
         say(f"interrupted: the best so far ({_when(best)}) is in {model}")
     elif steps:
-        say(f"interrupted before the first epoch ended: {model} has the weights after {steps} steps, never validated")
+        after = f"the weights after {counted(steps, 'step')}, never validated"
+        say(f"interrupted before the first epoch ended: {model} has {after}")
     else:
         say("interrupted before the first step: there is no model")
     say_resume(folder)

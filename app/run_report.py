@@ -23,6 +23,7 @@ from app.outputs import printable, written
 from app.run_folder import ENVIRONMENT
 from app.terminal import shell_word
 from data import Scan
+from data.counting import counted
 
 REPORT = "report.html"
 TEMPLATE = Path(__file__).with_suffix(".html")
@@ -91,7 +92,8 @@ def _bounds(interval: Interval) -> str:
 
 
 def _data(scan: Scan) -> str:
-    counts = f"{len(scan.train)} training and {len(scan.valid)} validation images, {len(scan.skipped)} files left out"
+    images = f"{len(scan.train)} training and {counted(len(scan.valid), 'validation image')}"
+    counts = f"{images}, {counted(len(scan.skipped), 'file')} left out"
     reasons = Counter(reason for _, reason in scan.skipped).most_common(MOST_REASONS)
     notices = [f"left out, {count}: {reason}" for reason, count in reasons] + list(scan.notices)
     lines = "".join(f"<li>{_text(notice)}</li>" for notice in notices)

@@ -12,6 +12,7 @@ from app.errors import UsageError
 from app.settings import NOT_SETTINGS
 from app.xla import devices_in_use
 from data import Scan
+from data.counting import counted
 from models import Spec
 
 
@@ -48,7 +49,7 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         settings["batch_size"] = recipe.batch_size
     if settings["batch_size"] > len(scan.train):
         report.warn(
-            f"batch size {settings['batch_size']} is lowered to the {len(scan.train)} training images there are"
+            f"batch size {settings['batch_size']} is lowered: there are {counted(len(scan.train), 'training image')}"
         )
         settings["batch_size"] = len(scan.train)
     if settings["freeze_epochs"] and not spec.pretrained:

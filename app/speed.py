@@ -24,6 +24,7 @@ from callbacks.autocast import Autocast
 from callbacks.compile import CompileForward, CompileSeconds
 from callbacks.memory_format import ChannelsLast
 from callbacks.steps import StepTimer
+from data.counting import counted
 from data.normalize import lay_out
 
 
@@ -71,7 +72,7 @@ class Speed:
             report.say(found)
         for callback in self.callbacks:
             if isinstance(callback, Autocast) and callback.skipped:
-                report.say(f"fp16: {callback.skipped} steps were skipped, their gradients overflowed")
+                report.say(f"fp16: {counted(callback.skipped, 'step')} skipped, where gradients overflowed")
         if self._settings["xla_metrics"] and self._settings["device"] == "xla":
             report.say(f"XLA metrics: {write_metrics(self._learn.path)}")
 

@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 
 from app.outputs import written
+from data.counting import counted
 
 COLUMNS = ("run", "epoch", "train_seconds", "valid_seconds", "train_loss", "valid_loss", "accuracy")
 
@@ -47,10 +48,10 @@ def write_chart(study: Any) -> None:
     axes.set_ylabel("mean seconds of an epoch, without the first")
     axes.legend()
     args = study.args
-    data = Path(args.source).resolve().name if args.source else f"{args.synthetic} images of noise"
+    data = Path(args.source).resolve().name if args.source else f"{counted(args.synthetic, 'image')} of noise"
     axes.set_title(
         f"{study.chip}\n{args.arch}, {data}, {args.img_size} px, batch {args.batch_size}, "
-        f"{args.epochs} epochs, {args.runs} runs"
+        f"{args.epochs} epochs, {counted(args.runs, 'run')}"
     )
     with written(study.folder / "epoch_times.png") as partial:
         figure.savefig(partial, format="png", dpi=120)

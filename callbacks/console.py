@@ -57,7 +57,7 @@ class Console(RowCallback):
             f"{row['epoch']:>5}  {row['phase']:<8}  {row['train_loss']:>10.4f}  {row['valid_loss']:>10.4f}  "
             f"{row.get('accuracy', math.nan):>8.4f}  {row.get('f1', math.nan):>6.4f}  "
             f"{row['train_seconds']:>7.1f}  {row['data_wait']:>6.1f}  {row['valid_seconds']:>7.1f}  "
-            f"{row['images_per_second']:>8.1f}{'  (warm-up)' if row['warmup'] else ''}"
+            f"{row['images_per_second']:>8.1f}{'  (set-up time included)' if row['warmup'] else ''}"
         )
 
     def _open(self, part: str) -> None:

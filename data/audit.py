@@ -14,9 +14,10 @@ from pathlib import Path
 
 from data.balance import balance_findings
 from data.classes import check_classes
+from data.counting import counted
 from data.duplicates import duplicate_findings, leaks
 from data.errors import DataError
-from data.findings import SEVERITIES, Finding, Item, count_files, file_findings, is_kept
+from data.findings import SEVERITIES, Finding, Item, file_findings, is_kept
 from data.folder import VALID_NAMES, Layout, find_layout
 from data.gather import Progress, gather_facts
 from data.names import name_findings
@@ -120,7 +121,7 @@ def _nested(layout: Layout) -> list[Finding]:
     if not layout.nested:
         return []
     files = tuple((path, f"in {path.parent.name}/") for path in layout.nested)
-    message = f"{count_files(len(files))} in folders below their class's, counted, the first {files[0][0]}"
+    message = f"{counted(len(files), 'file')} in folders below their class's, counted, the first {files[0][0]}"
     return [Finding("nested", "note", message, files)]
 
 

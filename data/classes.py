@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from data.counting import counted
 from data.errors import DataError
 from data.folder import EXPECTED
 
@@ -37,22 +38,20 @@ def check_classes(root: Path, folders: Sequence[str], classes: Sequence[str], va
     """
     if len(classes) < 2:
         expected = "expected different labels in its column" if root.is_file() else EXPECTED
-        raise DataError(f"{root} has {_count(classes)}: a classifier needs two or more ({expected})")
+        raise DataError(f"{root} has {counted(len(classes), 'class')}: a classifier needs two or more ({expected})")
     if not valid:
         raise DataError(f"{root}: no readable image to validate on")
     labels = {sample.label for sample in valid}
     if unknown := sorted(labels - set(classes)):
-        raise DataError(f"{root}: {_count(unknown)} only in validation: {_names(unknown)}; add to train/ or remove")
+        raise DataError(
+            f"{root}: {counted(len(unknown), 'class')} only in validation: {_names(unknown)}; add to train/ or remove"
+        )
     notices = []
     if lost := sorted(set(folders) - set(classes)):
-        notices.append(f"{_count(lost)} without a readable training image, left out: {_names(lost)}")
+        notices.append(f"{counted(len(lost), 'class')} without a readable training image, left out: {_names(lost)}")
     if missing := sorted(set(classes) - labels):
-        notices.append(f"{_count(missing)} without validation images: {_names(missing)}")
+        notices.append(f"{counted(len(missing), 'class')} without validation images: {_names(missing)}")
     return notices
-
-
-def _count(classes: Sequence[str]) -> str:
-    return f"{len(classes)} class" + ("" if len(classes) == 1 else "es")
 
 
 def _names(classes: Sequence[str]) -> str:

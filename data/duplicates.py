@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 
-from data.findings import Finding, Item, count_files
+from data.counting import counted
+from data.findings import Finding, Item
 
 
 def leaks(items: Iterable[Item]) -> dict[Path, Path]:
@@ -36,7 +37,7 @@ def duplicate_findings(items: Sequence[Item], *, drop_leaks: bool = False) -> li
     found = leaks(items)
     findings = []
     if found:
-        images = count_files(len(found))
+        images = counted(len(found), "file")
         path, twin = next(iter(found.items()))
         files = tuple((path, f"same image as {twin} in validation") for path, twin in found.items())
         if drop_leaks:
@@ -68,7 +69,7 @@ def _two_labels(items: Iterable[Item]) -> list[Finding]:
     if not files:
         return []
     path, remark = next(iter(files.items()))
-    message = f"{pictures} image{'' if pictures == 1 else 's'} under two labels, the first {path}: {remark}"
+    message = f"{counted(pictures, 'image')} under two labels, the first {path}: {remark}"
     return [Finding("two-labels", "warning", message, tuple(files.items()))]
 
 
@@ -80,7 +81,7 @@ def _copies(items: Iterable[Item]) -> list[Finding]:
     if not files:
         return []
     path, remark = next(iter(files.items()))
-    message = f"{count_files(len(files))} copied within a split, the first {path}: {remark}"
+    message = f"{counted(len(files), 'file')} copied within a split, the first {path}: {remark}"
     return [Finding("duplicate", "warning", message, tuple(files.items()))]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from data.counting import counted
 from data.inspect import Facts
 
 # "error": it cannot be trained on. "skipped": files are left out. "warning": kept, may do harm. "note": harmless.
@@ -79,11 +80,6 @@ def file_findings(items: Sequence[Item], *, allow_truncated: bool) -> list[Findi
     ]
 
 
-def count_files(count: int) -> str:
-    """ "1 file", "2 files"."""
-    return f"{count} file" + ("" if count == 1 else "s")
-
-
 def _left_out(items: Iterable[Item], allow_truncated: bool) -> list[Finding]:
     groups: dict[str, dict[Path, str]] = {}
     for item in items:
@@ -92,7 +88,7 @@ def _left_out(items: Iterable[Item], allow_truncated: bool) -> list[Finding]:
     findings = []
     for kind, files in groups.items():
         path, reason = next(iter(files.items()))
-        message = f"{count_files(len(files))} left out ({kind}), the first {path}: {reason}"
+        message = f"{counted(len(files), 'file')} left out ({kind}), the first {path}: {reason}"
         if kind == "truncated":
             message += "; --allow-truncated keeps such files"
         findings.append(Finding(kind, "skipped", message, tuple(files.items())))
@@ -113,7 +109,7 @@ def _doubtful(
     if not files:
         return []
     path, text = next(iter(files.items()))
-    message = f"{count_files(len(files))} {words}, the first {path}: {text}"
+    message = f"{counted(len(files), 'file')} {words}, the first {path}: {text}"
     return [Finding(kind, severity, message, tuple(files.items()))]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from data.counting import counted
 from data.errors import DataError
 from data.reader import SUFFIXES
 
@@ -126,13 +127,15 @@ def _classes(folder: Path, layout: Layout) -> Classes:
     loose = [path for path in sorted(folder.iterdir()) if path.is_file() and _may_be_image(path.name)]
     if not classes:
         if loose:
-            raise DataError(f"{len(loose)} images lie directly in {folder}: {EXPECTED}")
+            raise DataError(f"{counted(len(loose), 'image')} directly in {folder}: {EXPECTED}")
         raise DataError(f"no images found in {folder}{_hint(folder)}: {EXPECTED}")
     if loose:
-        layout.notices.append(f"{len(loose)} images directly in {folder} belong to no class: ignored")
+        layout.notices.append(f"{counted(len(loose), 'image')} directly in {folder}, of no class: ignored")
         layout.skipped += [(path, "directly in the folder of classes") for path in loose]
     if others:
-        layout.notices.append(f"{len(others)} file(s) without an image's suffix left out, the first {others[0]}")
+        layout.notices.append(
+            f"{counted(len(others), 'file')} without an image's suffix left out, the first {others[0]}"
+        )
         layout.skipped += [(path, f"{path.suffix or 'no suffix'}: not that of an image") for path in others]
     return classes
 
@@ -154,7 +157,7 @@ def _wrapped(root: Path) -> Path | None:
 
 
 def _among(files: list[Path]) -> str:
-    return f" among its {len(files)} file(s), the first {files[0].name}" if files else ""
+    return f" among its {counted(len(files), 'file')}, the first {files[0].name}" if files else ""
 
 
 def _hint(folder: Path) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from data.findings import Finding, count_files
+from data.counting import counted
+from data.findings import Finding
 
 T = TypeVar("T")
 
@@ -35,7 +36,9 @@ def name_findings(splits: Mapping[str, Mapping[str, Iterable[Path]]]) -> list[Fi
         files |= {path: f"differs from {first.name} {_how([path.name, first.name])}" for path in others}
     if files:
         path, remark = next(iter(files.items()))
-        message = f"{count_files(len(files))} whose name some systems take for another's, the first {path}: {remark}"
+        message = (
+            f"{counted(len(files), 'file')} whose name some systems take for another's, the first {path}: {remark}"
+        )
         findings.append(Finding("file-names", "warning", message, tuple(files.items())))
     return findings
 

@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from data.counting import counted
 from data.errors import DataError
 from data.folder import VALID_NAMES, Classes, Layout
 
@@ -70,9 +71,11 @@ def read_table(
         layout.splits["valid"] = splits[present[0]]
     for name in present[1:]:
         unused = [path for files in splits[name].values() for path in files]
-        layout.notices.append(f"{len(unused)} image(s) of split {name!r} ignored: {present[0]!r} is used to validate")
+        layout.notices.append(
+            f"{counted(len(unused), 'image')} of split {name!r} ignored: {present[0]!r} is used to validate"
+        )
     if copies:
-        layout.notices.append(f"{copies} line(s) of {file} repeat another: ignored")
+        layout.notices.append(f"{counted(copies, 'line')} of {file} repeated: ignored")
     return layout
 
 

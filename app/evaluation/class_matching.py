@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 from app.errors import UsageError
 from data import Sample
+from data.counting import counted
 
 LISTED = 5  # names spelled out in a line
 
@@ -34,7 +35,9 @@ def match(samples: Sequence[Sample], classes: Sequence[str]) -> tuple[list[Sampl
     remarks = []
     if unknown:
         left_out = len(samples) - len(kept)
-        remarks.append(f"{left_out} image(s) left out, of classes that the model does not know: {_names(unknown)}")
+        remarks.append(
+            f"{counted(left_out, 'image')} left out, of classes that the model does not know: {_names(unknown)}"
+        )
     labels = {sample.label for sample in kept}
     if missing := [name for name in classes if name not in labels]:
         remarks.append(f"{len(missing)} of the model's {len(classes)} classes without images here: {_names(missing)}")

@@ -17,6 +17,7 @@ from app.evaluation.metrics import TOP, ClassMeasures, Measures
 from app.evaluation.scores import Scores
 from app.outputs import printable, written
 from app.terminal import columns, left
+from data.counting import counted
 
 PAIRS = 10  # confused pairs in the table; JSON has all of them
 WORST = 20  # errors that are named in JSON, and drawn
@@ -144,4 +145,4 @@ def _error(entry: dict[str, Any]) -> str:
 
 
 def _more(count: int) -> list[str]:
-    return [f"  and {count} more pair{'s' if count > 1 else ''} (--format json has all)"] if count > 0 else []
+    return [f"  and {counted(count, 'more pair')} (--format json has all)"] if count > 0 else []

@@ -18,6 +18,7 @@ from torch import Tensor, from_numpy
 from app.evaluation.calibration_error import calibration
 from app.evaluation.calibration_interval import calibration_interval
 from app.evaluation.scores import Scores
+from data.counting import counted
 
 LOWEST, HIGHEST = 0.1, 10.0
 FOLDS = 5
@@ -49,7 +50,7 @@ class Temperature:
             f"log loss {loss:.4f} -> {loss_after:.4f}, calibration error {error:.4f} -> {error_after:.4f} "
             f"(95% between {low:.4f} and {high:.4f})"
         )
-        few = f"; uncertain, with {self.images} images" if self.images < FEW else ""
+        few = f"; uncertain, with {counted(self.images, 'image')}" if self.images < FEW else ""
         what = f"none ({self.reason}: {effect}" if self.reason else f"temperature {self.temperature:.3f} ({effect}"
         return f"{what}, cross-fitted{few})"
 

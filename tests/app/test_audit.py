@@ -190,7 +190,7 @@ def test_the_folder_of_the_sheet_must_exist(call, photo_folder):
 def test_nothing_is_written_but_the_sheet(call, messy):
     before = listing(messy)
     code, _, err = call(messy, "--grid", "sheet.png", "--no-cache")
-    assert (code, err) == (0, "4 file(s) drawn in sheet.png\n")
+    assert (code, err) == (0, "4 files drawn in sheet.png\n")
     assert [path.name for path in Path.cwd().iterdir()] == ["sheet.png"]
     assert listing(messy) == before
 
@@ -207,7 +207,7 @@ def test_the_sheet_shows_each_file_once(messy, tmp_path):
 
 
 def test_an_empty_sheet(photo_folder, tmp_path):
-    assert draw(audit(photo_folder()), tmp_path / "sheet.png") == f"0 file(s) drawn in {tmp_path / 'sheet.png'}"
+    assert draw(audit(photo_folder()), tmp_path / "sheet.png") == f"0 files drawn in {tmp_path / 'sheet.png'}"
     assert (tmp_path / "sheet.png").exists()
 
 

@@ -32,8 +32,8 @@ def test_auto_falls_back_to_the_cpu_and_says_why():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("cuda", "--device cuda: 0 CUDA device(s) found; use --device auto or cpu"),
-        ("cuda:3", "--device cuda:3: 0 CUDA device(s) found; use --device auto or cpu"),
+        ("cuda", "--device cuda: 0 CUDA devices found; use --device auto or cpu"),
+        ("cuda:3", "--device cuda:3: 0 CUDA devices found; use --device auto or cpu"),
         ("mps", "--device mps: not found on this machine; use --device auto or cpu"),
     ],
 )

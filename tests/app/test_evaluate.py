@@ -156,7 +156,7 @@ def test_classes_that_do_not_fit(evaluate, here, hard):
     (hard / "valid" / "red").rename(hard / "valid" / "green")
     code, out, err = evaluate(source=hard)
     assert code == 0
-    assert "warning: 3 image(s) left out, of classes that the model does not know: green\n" in err
+    assert "warning: 3 images left out, of classes that the model does not know: green\n" in err
     assert "warning: 1 of the model's 2 classes without images here: red\n" in err
     assert "\nred                  0.0000  0.0000  0.0000       0\n" in out  # one blue was taken for it
     (hard / "valid" / "blue").rename(hard / "valid" / "teal")

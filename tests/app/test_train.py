@@ -35,7 +35,8 @@ EPOCH_TAGS = {
 STEP_TAGS = {"train/loss", "train/loss_raw"}
 FINAL_TAGS = {"final/accuracy", "final/macro_f1", "final/log_loss", "final/calibration_error"}
 ROW = re.compile(
-    r" +\d+  (frozen|unfrozen) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(warm-up\))?"
+    r" +\d+  (frozen|unfrozen)"
+    r" +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+(  \(set-up time included\))?"
 )
 
 
@@ -185,7 +186,7 @@ def test_talk_goes_to_standard_error(trained, colours_once):
     assert lines[1:3] + lines[4:] == [
         f"data: {colours_once} (train/ and valid/): 24 training and 12 validation images",
         "classes: 2 (blue, red)",
-        "warning: batch size 64 is lowered to the 24 training images there are",
+        "warning: batch size 64 is lowered: there are 24 training images",
         "model: resnet20_cifar (from scratch) at 32 px",
         "training: 2 epochs, batch size 24, adam, learning rate 0.004, weight decay 0.01, seed 42",
         "augmentation: fastai's aug_transforms, strength 1, with flips",

@@ -79,7 +79,7 @@ def test_a_class_missing_in_validation_is_said_and_trained(train, colours):
 def test_a_batch_above_the_number_of_images_shrinks(train, colours):
     result, folder = train(colours, "--epochs", 1, "--batch-size", 64)
     assert result.code == 0
-    assert "warning: batch size 64 is lowered to the 24 training images there are\n" in result.err
+    assert "warning: batch size 64 is lowered: there are 24 training images\n" in result.err
     assert "batch_size: 24\n" in (folder / "args.yaml").read_text()
 
 

@@ -17,7 +17,7 @@ def test_one_header_and_a_row_per_epoch(make_learner, capsys):
     header, *rows = out.splitlines()
     assert header == HEADER
     assert [row.split()[0] for row in rows] == ["1", "2", "3"]
-    assert [row.endswith("  (warm-up)") for row in rows] == [True, False, False]
+    assert [row.endswith("  (set-up time included)") for row in rows] == [True, False, False]
     assert err == ""
 
 
@@ -28,7 +28,7 @@ def test_numbers_stand_under_their_names(make_learner, capsys):
     for row, kept in zip(rows, learn.epoch_timer.rows):
         end = header.index("valid_loss") + len("valid_loss")
         assert row[:end].endswith(f" {kept['valid_loss']:.4f}")
-        assert row.removesuffix("  (warm-up)").rindex(".") < len(header)
+        assert row.removesuffix("  (set-up time included)").rindex(".") < len(header)
 
 
 def test_no_accuracy_is_said(make_learner, capsys):

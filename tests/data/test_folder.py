@@ -132,8 +132,8 @@ def test_a_class_of_files_without_suffix_is_named_and_its_files_listed(photo_fol
     layout = find_layout(root)
     bird = root / "train" / "bird"
     assert layout.notices == [
-        f"{bird}/ holds no images among its 12 file(s), the first 00: not a class",
-        f"12 file(s) without an image's suffix left out, the first {bird / '00'}",
+        f"{bird}/ holds no images among its 12 files, the first 00: not a class",
+        f"12 files without an image's suffix left out, the first {bird / '00'}",
     ]
     assert layout.skipped == [(bird / f"{i:02d}", "no suffix: not that of an image") for i in range(12)]
 
@@ -146,8 +146,8 @@ def test_other_files_and_loose_images_are_listed(photo_folder):
     layout = find_layout(root)
     assert counts(root) == SMALL_BASE
     assert layout.notices == [
-        f"1 images directly in {train} belong to no class: ignored",
-        f"1 file(s) without an image's suffix left out, the first {train / 'cat' / 'labels.csv'}",
+        f"1 image directly in {train}, of no class: ignored",
+        f"1 file without an image's suffix left out, the first {train / 'cat' / 'labels.csv'}",
     ]
     assert layout.skipped == [
         (train / "loose.jpg", "directly in the folder of classes"),
@@ -203,7 +203,7 @@ def test_folders_without_images(tmp_path):
 
 def test_images_directly_in_the_folder(photo_folder):
     root = photo_folder() / "train" / "cat"
-    assert message(root) == f"12 images lie directly in {root}: {EXPECTED}"
+    assert message(root) == f"12 images directly in {root}: {EXPECTED}"
 
 
 def test_images_directly_in_train(photo_folder):
@@ -212,7 +212,7 @@ def test_images_directly_in_train(photo_folder):
         path.rename(root / "train" / path.name)
     shutil.rmtree(root / "train" / "cat")
     shutil.rmtree(root / "train" / "dog")
-    assert message(root) == f"12 images lie directly in {root / 'train'}: {EXPECTED}"
+    assert message(root) == f"12 images directly in {root / 'train'}: {EXPECTED}"
 
 
 def test_valid_without_train(photo_folder):

@@ -51,7 +51,7 @@ def test_split(table):
 def test_of_several_held_out_splits_the_first_is_used(table):
     layout = table("path,label,split\n1.jpg,cat,train\n2.jpg,cat,test\n3.jpg,cat,val\n4.jpg,dog,test\n")
     assert layout.splits["valid"] == {"cat": [ROOT / "3.jpg"]}
-    assert layout.notices == ["2 image(s) of split 'test' ignored: 'val' is used to validate"]
+    assert layout.notices == ["2 images of split 'test' ignored: 'val' is used to validate"]
 
 
 def test_columns_by_name(table):
@@ -87,8 +87,8 @@ def test_as_spreadsheets_write_it(table, separator):
 def test_repeated_lines(table):
     layout = table("path,label\n1.jpg,cat\n1.jpg,cat\n1.jpg,dog\n")
     assert layout.splits == {"train": {"cat": [ROOT / "1.jpg"], "dog": [ROOT / "1.jpg"]}}
-    assert layout.notices[0].startswith("1 line(s) of ")
-    assert layout.notices[0].endswith("labels.csv repeat another: ignored")
+    assert layout.notices[0].startswith("1 line of ")
+    assert layout.notices[0].endswith("labels.csv repeated: ignored")
 
 
 @pytest.mark.parametrize(

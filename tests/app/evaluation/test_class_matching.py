@@ -22,7 +22,7 @@ def test_some_are_unknown_and_some_missing():
     kept, remarks = match(samples("a", "x", "x", "y"), list("abcdefgh"))
     assert kept == samples("a")
     assert remarks == [
-        "3 image(s) left out, of classes that the model does not know: x, y",
+        "3 images left out, of classes that the model does not know: x, y",
         "7 of the model's 8 classes without images here: b, c, d, e, f and 2 more",
     ]
 
