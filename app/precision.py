@@ -10,11 +10,12 @@ from torch import nn
 from app.capabilities import Verdict, cpu_features, cpu_verdicts, gpu_verdicts
 from app.errors import UsageError
 from app.speed_cache import machine, recall, remember
-from app.trial import Way, Work, step_seconds
+from app.trial import Way, Work, step_seconds, step_turns
 from callbacks.autocast import PrecisionError, check_supported
 
 SHORT = 60.0  # seconds of training: below, what could be saved is not worth measuring
 GAIN = 0.05  # the share of time a less exact way has to save
+SWAY = 0.15  # the share of time by which a turn may speak against what all together say is fastest
 SAFEST_FIRST = [Way(amp, layout) for amp in ("off", "bf16") for layout in ("contiguous", "channels_last")]
 
 
@@ -100,17 +101,27 @@ def _on_cpu(learn: Learner, work: Work, amp: str, memory_format: str) -> tuple[W
         ways = [way for way in ways if way.amp == "off"]
     key = f"way: {signature(learn.model, work)}"
     measured = {Way(*name.split()): seconds for name, seconds in (recall(key) or {}).items()}
+    turns: list[dict[Way, float]] = []
     if any(way not in measured for way in ways):
         first = step_seconds(learn, work, ways[:1])[ways[0]]
         if first * work.images < SHORT:
             return ways[0], f"about {first * work.images:.0f} s of training are too few to measure others"
-        measured |= step_seconds(learn, work, ways)
+        turns = step_turns(learn, work, ways)
+        measured |= {way: min(turn[way] for turn in turns) for way in ways}
+    chosen = _fastest(ways, measured)
+    unsteady = any(turn[chosen] > (1 + SWAY) * min(turn.values()) for turn in turns)
+    if turns and not unsteady:
         remember(key, {f"{way.amp} {way.memory_format}": seconds for way, seconds in measured.items()})
-    enough = min(measured[way] for way in ways) * (1 + GAIN)
-    chosen = next(way for way in ways if measured[way] <= enough)
     numbers = ", ".join(f"{way} {1e3 * measured[way]:.3g}" for way in ways)
+    numbers += "; another was faster at times, so this is measured again by the next run" if unsteady else ""
     without = "" if bf16.pays or amp != "auto" else f"; no bf16: {bf16.why}"
     return chosen, f"measured, ms per image: {numbers}{without}"
+
+
+def _fastest(ways: list[Way], seconds: dict[Way, float]) -> Way:
+    """The first of `ways`, which begin with the safest, to which none is faster by more than `GAIN`."""
+    enough = min(seconds[way] for way in ways) * (1 + GAIN)
+    return next(way for way in ways if seconds[way] <= enough)
 
 
 def signature(model: nn.Module, work: Work) -> str:

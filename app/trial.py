@@ -74,7 +74,13 @@ class Work:
 
 
 def step_seconds(learn: Learner, work: Work, ways: list[Way]) -> dict[Way, float]:
-    """Seconds per image of a training step, for each of `ways`.
+    """Seconds per image of a training step, for each of `ways`: the least of `step_turns`."""
+    turns = step_turns(learn, work, ways)
+    return {way: min(turn[way] for turn in turns) for way in ways}
+
+
+def step_turns(learn: Learner, work: Work, ways: list[Way]) -> list[dict[Way, float]]:
+    """Seconds per image of a training step, for each of `ways`, several times.
 
     Copies are run, in training mode and with the parameters frozen that will be frozen; the random state is put
     back. The ways take turns, so that a disturbance falls on all.
@@ -84,13 +90,8 @@ def step_seconds(learn: Learner, work: Work, ways: list[Way]) -> dict[Way, float
     with torch.random.fork_rng(devices=devices):
         x = torch.randn(images, 3, work.size, work.size, device=work.device)
         copies = {layout: Copy(learn, work, layout) for layout in {way.memory_format for way in ways}}
-        best = dict.fromkeys(ways, float("inf"))
-        for turn in range(1 + REPEATS):
-            for way in ways:
-                seconds = copies[way.memory_format].step(x, way.amp) / images
-                if turn:  # the first of each warms up
-                    best[way] = min(best[way], seconds)
-    return best
+        turns = [{way: copies[way.memory_format].step(x, way.amp) / images for way in ways} for _ in range(1 + REPEATS)]
+    return turns[1:]  # the first of each warms up
 
 
 class Copy:

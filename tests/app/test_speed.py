@@ -56,6 +56,7 @@ def measured(monkeypatch, tmp_path):
         return {way: FASTEST[way] for way in ways}
 
     monkeypatch.setattr(precision, "step_seconds", step_seconds)
+    monkeypatch.setattr(precision, "step_turns", lambda *asked: [step_seconds(*asked)] * 3)
     return asked
 
 
@@ -73,6 +74,15 @@ def test_a_measurement_is_made_once(learn, measured):
     assert len(measured) == count
     choose_way(learn, work(size=16), "auto", "auto")
     assert len(measured) > count
+
+
+def test_what_another_process_disturbed_is_not_remembered(learn, measured, monkeypatch):
+    disturbed = FASTEST | {Way("bf16", "channels_last"): 0.9}
+    monkeypatch.setattr(precision, "step_turns", lambda *asked: [FASTEST, disturbed, FASTEST])
+    way, reason = choose_way(learn, work(), "auto", "auto")
+    assert way == Way("bf16", "channels_last")
+    assert reason.endswith("; another was faster at times, so this is measured again by the next run")
+    assert not speed_cache.cache_file().exists()
 
 
 def test_the_safer_one_is_taken_when_little_is_gained(learn, measured, monkeypatch):
