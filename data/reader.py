@@ -21,6 +21,7 @@ from PIL import Image, ImageFile
 
 from data.convert import to_rgb
 from data.errors import ImageError
+from data.libtiff import silence_libtiff
 from data.reasons import reason
 
 try:
@@ -43,6 +44,7 @@ SPARE = 2  # pixels to each one that is needed: what follows can still average
 # Corrupt EXIF blocks and palette transparency make Pillow warn at every image: noise here. Set once and
 # for the whole process, since `warnings.catch_warnings` is not safe in threads.
 warnings.filterwarnings("ignore", module=r"PIL\.")
+silence_libtiff()
 
 Source = Path | str | bytes | np.ndarray
 
