@@ -7,6 +7,7 @@ Nothing is opened here, and nothing is ever written into the folder.
 """
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,13 +31,15 @@ class Layout:
     """What a folder holds, by name alone.
 
     ``splits`` maps "train", and "valid" where there is one, to the files of each class, sorted.
-    ``sentence`` describes the layout; ``notices`` are what the user should hear about; ``skipped`` are
-    the files left out, each with its reason; ``nested`` those that lie deeper than in their class's folder.
+    ``sentence`` describes the layout; ``notices`` are what the user should hear about, ``remarks`` what is in
+    order all the same; ``skipped`` are the files left out, each with its reason; ``nested`` those that lie deeper
+    than in their class's folder.
     """
 
     splits: dict[str, Classes] = field(default_factory=dict)
     sentence: str = "one folder per class"
     notices: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     skipped: list[tuple[Path, str]] = field(default_factory=list)
     nested: list[Path] = field(default_factory=list)
 
@@ -74,11 +77,13 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
     if valid is not None:
         layout.splits["valid"] = _classes(valid, layout)
         layout.sentence = f"{train.name}/ and {valid.name}/"
-        test = folders.get(TEST)
-        if test not in (None, valid) and TEST in held_out:
-            layout.notices.append(
-                f"{test}/ is kept out: python -m app.evaluate MODEL {root} --split test measures on it"
-            )
+        others = [folders[name] for name in held_out if name in folders and folders[name] != valid]
+        for other in others:
+            if other.name.lower() == TEST:
+                command = f"python -m app.evaluate MODEL {shlex.quote(str(root))} --split test"
+                layout.remarks.append(f"{other}/ is kept out of the training: {command} measures on it")
+            else:
+                layout.notices.append(f"{other}/ is ignored: {valid.name}/ is used to validate")
     return layout
 
 

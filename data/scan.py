@@ -134,7 +134,7 @@ def _scan_files(
     train, valid = ([item for item in found.kept if item.split == split] for split in ("train", "valid"))
     sentence = found.layout.sentence
     classes = sorted({item.label for item in train})
-    notices = [finding.message for finding in found.findings if finding.severity != "note"]
+    notices = [finding.message for finding in found.findings if finding.severity != "note"] + found.layout.remarks
     if "valid" not in found.layout.splits:
         train, valid = drawn_split(train, valid_pct, seed)
         notices += check_classes(Path(found.source), classes, classes, valid)

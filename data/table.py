@@ -13,7 +13,7 @@ from pathlib import Path
 
 from data.counting import counted
 from data.errors import DataError
-from data.folder import VALID_NAMES, Classes, Layout
+from data.folder import TEST, VALID_NAMES, Classes, Layout
 
 COLUMNS = ("path", "label", "split")
 SEPARATORS = ",;\t"
@@ -70,10 +70,11 @@ def read_table(
     if present:
         layout.splits["valid"] = splits[present[0]]
     for name in present[1:]:
-        unused = [path for files in splits[name].values() for path in files]
-        layout.notices.append(
-            f"{counted(len(unused), 'image')} of split {name!r} ignored: {present[0]!r} is used to validate"
-        )
+        images = f"{counted(sum(map(len, splits[name].values())), 'image')} of split {name!r}"
+        if name == TEST:
+            layout.remarks.append(f"{images} kept out of the training: app.evaluate --split test measures on them")
+        else:
+            layout.notices.append(f"{images} ignored: {present[0]!r} is used to validate")
     if copies:
         layout.notices.append(f"{counted(copies, 'line')} of {file} repeated: ignored")
     return layout

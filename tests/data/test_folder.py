@@ -10,6 +10,7 @@ import pytest
 
 from data.errors import DataError
 from data.folder import find_layout, image_files
+from data.scan import scan
 
 EXPECTED = "expected one folder per class, or train/ and valid/ that hold one folder per class"
 
@@ -65,13 +66,22 @@ def test_of_several_the_first_of_valid_val_validation_test_is_used(photo_folder)
 
 def test_images_for_a_test_beside_those_for_validation_are_spoken_of(photo_folder):
     root = photo_folder()
-    assert find_layout(root).notices == []
     shutil.copytree(root / "valid", root / "test")
-    (notice,) = find_layout(root).notices
-    assert notice.startswith(f"{root}/test/ is kept out: python -m app.evaluate MODEL {root} --split test")
+    command = f"python -m app.evaluate MODEL {root} --split test"
+    said = [f"{root}/test/ is kept out of the training: {command} measures on it"]
+    assert scan(root).notices == said
+    layout = find_layout(root)
+    assert (layout.notices, layout.remarks) == ([], said)  # no fault of the data: nothing for an audit
     shutil.rmtree(root / "valid")
-    assert find_layout(root).notices == []
-    assert find_layout(root, held_out=("valid",)).notices == []
+    assert scan(root).notices == find_layout(root, held_out=("valid",)).remarks == []
+
+
+def test_a_second_folder_for_validation_is_spoken_of(photo_folder):
+    root = photo_folder()
+    shutil.copytree(root / "valid", root / "val")
+    layout = find_layout(root)
+    assert (layout.sentence, layout.remarks) == ("train/ and valid/", [])
+    assert layout.notices == [f"{root}/val/ is ignored: valid/ is used to validate"]
 
 
 def test_a_flat_folder_and_train_alone(photo_folder):

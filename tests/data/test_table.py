@@ -49,9 +49,13 @@ def test_split(table):
 
 
 def test_of_several_held_out_splits_the_first_is_used(table):
-    layout = table("path,label,split\n1.jpg,cat,train\n2.jpg,cat,test\n3.jpg,cat,val\n4.jpg,dog,test\n")
+    lines = ("1.jpg,cat,train", "2.jpg,cat,test", "3.jpg,cat,val", "4.jpg,dog,test", "5.jpg,dog,validation")
+    layout = table("\n".join(["path,label,split", *lines, ""]))
     assert layout.splits["valid"] == {"cat": [ROOT / "3.jpg"]}
-    assert layout.notices == ["2 images of split 'test' ignored: 'val' is used to validate"]
+    assert layout.notices == ["1 image of split 'validation' ignored: 'val' is used to validate"]
+    assert layout.remarks == [
+        "2 images of split 'test' kept out of the training: app.evaluate --split test measures on them"
+    ]
 
 
 def test_columns_by_name(table):
