@@ -3,7 +3,7 @@
 python benchmarks/cifar_speed.py DATA_DIR [--stock-epochs N] [--seed N] [-o PICTURE.png]
 
 Stock is an xresnet18 on images of 32 px with pad-and-crop and flips, `fit_one_cycle`, batches of 128: what a notebook
-has. Then, in turn: steps of the bare network on a batch that stays in memory, and the largest product of matrices, both
+has. Between the two: steps of the bare network on a batch that stays in memory, and a product of large matrices, both
 in bf16; the recipe's epochs, which were timed before, are set against these.
 """
 
@@ -45,6 +45,7 @@ learn.fit_one_cycle(int(sys.argv[2]), 3e-3)
 """
 MULTIPLY_ADDS = 118_000_000  # of a forward of airbench94_cifar at 32 px, an image; a backward has twice as many
 BATCH, ROUNDS = 2000, 6
+OURS, XRESNET = "--recipe speed", "stock fastai, xresnet18"
 
 
 def main() -> None:
@@ -60,17 +61,22 @@ def main() -> None:
         ours = [sys.executable, "-m", "app.train", "cifar10", "--data-dir", folder, "--recipe", "speed"]
         ours += ["--seed", seed, "--output", f"{scratch}/runs", "--export", f"{scratch}/model.pkl"]
         stock = [sys.executable, "-W", "ignore", "-c", STOCK, folder, str(args.stock_epochs), seed]
-        curves = {
-            "--recipe speed": curve(ours, r"\s*\d+\s+\w+\s+\S+\s+\S+\s+(0\.\d+|1\.0+)\s", scratch),
-            "stock fastai, xresnet18": curve(stock, r"accuracy (\S+)", scratch),
-        }
-        mirrored = evaluated(f"{scratch}/model.pkl", folder)
+        curves = {OURS: told(OURS, curve(ours, r"\s*\d+\s+\w+\s+\S+\s+\S+\s+(0\.\d+|1\.0+)\s", scratch))}
         with next(Path(scratch, "runs").glob("*/results.csv")).open() as file:
-            rates = [float(row["images_per_second"]) for row in csv.DictReader(file)][1:]
-    for name, points in curves.items():
-        print(f"{name}:", ", ".join(f"{accuracy:.4f} after {seconds:.0f} s" for seconds, accuracy in points))
-    print(f"--recipe speed, with the mirror image averaged: {mirrored:.4f}")
+            compare([float(row["images_per_second"]) for row in csv.DictReader(file)][1:])
+        print(f"{OURS}, with the mirror image averaged: {evaluated(f'{scratch}/model.pkl', folder):.4f}", flush=True)
+        curves[XRESNET] = told(XRESNET, curve(stock, r"accuracy (\S+)", scratch))
     draw(curves, args.output)
+
+
+def told(name: str, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Print a curve at once: the whole takes long."""
+    print(f"{name}:", ", ".join(f"{accuracy:.4f} after {seconds:.0f} s" for seconds, accuracy in points), flush=True)
+    return points
+
+
+def compare(rates: list[float]) -> None:
+    """Print the median of the recipe's images a second beside the bare network's and the processor's."""
     keep_freed_memory()
     bare, peak, trained = bare_rate(), product_rate(), statistics.median(rates)
     flops = 3 * 2 * MULTIPLY_ADDS * trained
