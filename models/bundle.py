@@ -4,7 +4,6 @@ export(learn, spec, Path("model.pkl"))      # model.pkl, model.safetensors, mode
 """
 
 import errno
-import os
 import pickle
 import platform
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from contextlib import suppress
 from copy import deepcopy
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +29,7 @@ from models.preparation import Preparation
 from models.rebuild import describe
 from models.spec import Spec
 from models.temperature import fold
+from models.whole_file import whole_files
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "timm")
 
@@ -79,17 +78,13 @@ def export(
     }
     stock = Learner(_stock_loaders(spec), model, loss_func=CrossEntropyLossFlat(), metrics=accuracy, path=Path("."))
     path = path.resolve()
-    with TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
-        whole = Path(folder, path.name)
+    with whole_files(path) as (whole,):
         try:
             stock.export(whole, pickle_module=PORTABLE_PICKLE)
         except RuntimeError as error:  # of torch's own writer, which does not say what the system said
             if "inline_container" not in str(error):
                 raise
             raise OSError(errno.ENOSPC, "cannot be written whole, no space left perhaps", str(path)) from error
-        with whole.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        os.replace(whole, path)
     sidecar.write(path.with_suffix(sidecar.WEIGHTS), facts, model.state_dict(), path)
 
 

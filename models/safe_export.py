@@ -3,10 +3,8 @@
 export_safetensors(predictor, Path("model.safetensors"), images)    # the greatest difference in probability
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -16,6 +14,7 @@ from models import sidecar
 from models.errors import ModelError
 from models.loading import load
 from models.predictor import Predictor
+from models.whole_file import whole_files
 
 BATCH = 16
 
@@ -43,13 +42,10 @@ def export_safetensors(
     described = path.with_suffix(sidecar.JSON)
     if described.exists() and not sidecar.is_ours(described):
         raise ModelError(f"{described} is there already and no part of a model: choose another name")
-    with TemporaryDirectory(dir=path.resolve().parent, prefix=".export-") as folder:
-        written = Path(folder, path.name)
+    with whole_files(path, described) as (written, _):
         pickle = source if source.resolve() == path.with_suffix(".pkl").resolve() else None
         sidecar.write(written, description(predictor), predictor.network.state_dict(), pickle)
         difference = compare(predictor, load(written, trust), images, largest=1e-5)
-        for name in (path.name, described.name):
-            os.replace(Path(folder, name), path.with_name(name))
     return difference
 
 

@@ -9,20 +9,20 @@ not taken for the one it describes. Importing this file is cheap: torch comes wi
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from models.description import FORMAT, VERSION, parse
 from models.errors import ModelError
+from models.whole_file import whole_files
 
 JSON, WEIGHTS = ".json", ".safetensors"
 HEAD = 4096  # bytes
 
 
 def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pickle: Path | None = None) -> None:
-    """Write the weights to `path`, and the description beside it, each complete or not at all.
+    """Write the weights to `path`, and the description beside it, both complete or as they were.
 
     Parameters
     ----------
@@ -41,12 +41,11 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
         name: (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).contiguous().clone()
         for name, tensor in weights.items()
     }
-    with _replaced(path) as partial:
-        save_file(tensors, partial, metadata={"format": FORMAT})
-    hashes = {"weights": sha256(path)} | ({"pickle": sha256(pickle)} if pickle else {})
-    content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
-    with _replaced(path.with_suffix(JSON)) as partial:
-        partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")  # in ASCII, which holds any name
+    with whole_files(path, path.with_suffix(JSON)) as (whole, described):
+        save_file(tensors, whole, metadata={"format": FORMAT})
+        hashes = {"weights": sha256(whole)} | ({"pickle": sha256(pickle)} if pickle else {})
+        content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
+        described.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")  # in ASCII, which holds any name
 
 
 def beside(model: Path) -> tuple[Path, Path]:
@@ -61,26 +60,6 @@ def is_ours(path: Path) -> bool:
     if path.suffix == WEIGHTS:
         head = head[8:]  # the length of the header
     return f'"format":"{FORMAT}"'.encode() in head.replace(b" ", b"")
-
-
-class _replaced:
-    """A temporary name beside `target`; flushed to the disk and renamed when all went well, else removed."""
-
-    def __init__(self, target: Path):
-        self.target = target.resolve()
-        self.partial = self.target.with_name(f".{self.target.name}.{os.getpid()}.partial")
-
-    def __enter__(self) -> Path:
-        return self.partial
-
-    def __exit__(self, kind: type | None, *_: object) -> None:
-        try:
-            if kind is None:
-                with self.partial.open("rb+") as stream:
-                    os.fsync(stream.fileno())
-                os.replace(self.partial, self.target)
-        finally:
-            self.partial.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

@@ -1,0 +1,39 @@
+"""Files of a model that are complete or not there, whatever happens while they are written.
+
+with whole_files(Path("model.safetensors"), Path("model.json")) as (weights, described):
+    ...
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+@contextmanager
+def whole_files(*paths: Path) -> Iterator[list[Path]]:
+    """Give a temporary name for each of `paths`, all in one folder; at the end all are flushed, then moved in order.
+
+    When something goes wrong before that, all of `paths` stay as they were. A link is followed.
+
+    Raises
+    ------
+    OSError
+        What went wrong with a temporary file, said of the one it was to become.
+    """
+    targets = [path.resolve() for path in paths]
+    with TemporaryDirectory(dir=targets[0].parent, prefix=".export-") as folder:
+        partials = [Path(folder, target.name) for target in targets]
+        try:
+            yield partials
+            for partial in partials:
+                with partial.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+            for partial, target in zip(partials, targets):
+                os.replace(partial, target)
+        except OSError as error:
+            if error.filename is None or Path(os.fspath(error.filename)).parent != Path(folder):
+                raise
+            meant = targets[0].with_name(Path(error.filename).name)
+            raise OSError(error.errno, error.strerror or str(error), str(meant)) from error
