@@ -9,7 +9,8 @@ from callbacks.timing import RowCallback
 from callbacks.xla import counters, runtime
 
 # Of each fit: whole and partial batches, training and validation are compiled in the first epoch; the first step finds
-# no gradients and no averages of them, so that the second has another graph.
+# no gradients and no averages of them, so that the second has another graph. When fewer parameters are trained than
+# before, as `callbacks.linear_decay` has it, all graphs of training are new once more.
 WARM_EPOCHS, WARM_STEPS = 1, 3
 
 
@@ -34,7 +35,7 @@ class XLAMetrics(RowCallback):
 
     def __init__(self, notice: Callable[[str], None] | None = None):
         self.notice, self.late = notice, []
-        self._epochs, self._before, self._compiled = 0, None, 0
+        self._epochs, self._before, self._compiled, self._trained = 0, None, 0, 0
 
     def before_fit(self):
         self.run = not hasattr(self.learn, "lr_finder")
@@ -43,6 +44,7 @@ class XLAMetrics(RowCallback):
     def before_epoch(self):
         self._before = counters.count() if runtime.installed() else None
         self._compiled = self._before.compiles if self._before else 0
+        self._trained = self._count_trained()
 
     def after_batch(self):
         if self._before is not None:
@@ -66,8 +68,13 @@ class XLAMetrics(RowCallback):
     def _look(self) -> None:
         now = counters.compiles()
         new, self._compiled = now - self._compiled, now
+        if not new:
+            return
+        before, self._trained = self._trained, self._count_trained()
+        if before != self._trained:
+            self._epochs = 0
         timer = self.learn.epoch_timer
-        if new and self._epochs >= WARM_EPOCHS and self.learn.train_iter > WARM_STEPS:
+        if self._epochs >= WARM_EPOCHS and self.learn.train_iter > WARM_STEPS:
             self.late.append((timer.run_epoch, timer.run_step))
             part = "training" if self.learn.training else "validation"
             if self.notice is not None:
@@ -75,3 +82,6 @@ class XLAMetrics(RowCallback):
                     f"XLA compiled {new} graph{'' if new == 1 else 's'} in {part}, epoch {timer.run_epoch}, "
                     f"step {timer.run_step}, where all should be known"
                 )
+
+    def _count_trained(self) -> int:
+        return sum(parameter.requires_grad for parameter in self.learn.model.parameters())

@@ -102,6 +102,34 @@ def test_a_pretrained_network_begins_with_its_probe(colours_once, tmp_path):
     assert run(tmp_path, "app.predict", "model.pkl", image, "--topk", 1).stdout.count("red") == 2  # folder, class
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_speed_recipe(colours_once, tmp_path, devices):
+    """The losses are the CPU's; when the first layer's biases come to rest, there is one more graph."""
+    pytest.importorskip("torch_xla")
+    flags = ("--recipe", "speed", "--epochs", 5, "--batch-size", 8, "--amp", "off", "--seed", 3)
+    losses = []
+    for device, more in ("cpu", ()), ("xla", ("--xla-metrics",)):
+        flags_here = (*flags, *more, "--device", device, "--output", device)
+        done = run(tmp_path, "app.train", colours_once, *flags_here, devices=devices)
+        assert done.returncode == 0, done.stderr
+        assert "where all should be known" not in done.stderr
+        (folder,) = (tmp_path / device).iterdir()
+        rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+        losses.append([float(row["train_loss"]) for row in rows])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    compiles = EventAccumulator(str(folder)).Reload().Scalars("xla/compiles")
+    assert [event.value for event in compiles][1:] == [0, 0, 1, 0]
+
+
+@pytest.mark.slow
+def test_an_average_of_the_weights_is_refused(colours_once, tmp_path):
+    pytest.importorskip("torch_xla")
+    done = run(tmp_path, "app.train", colours_once, "--device", "xla", "--ema", 0.9)
+    message = "error: --ema: on XLA no average of the weights is kept, leave it out"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, message)
+
+
 def test_the_loaders_of_xla_are_the_cpus():
     assert loader_device(torch.device("xla")) == torch.device("cpu")
     assert loader_device(torch.device("cuda")) == torch.device("cuda")

@@ -35,7 +35,12 @@ def test_a_late_compilation_is_said_with_its_step(found):
     assert found["late"] == {
         "late": [[2, 16]],
         "said": ["XLA compiled 1 graph in training, epoch 2, step 16, where all should be known"],
+        "compiles": 1,
     }
+
+
+def test_graphs_of_fewer_trained_parameters_are_no_surprise(found):
+    assert found["frozen later"] == {"late": [], "said": [], "compiles": 2}  # of whole batches and the last
 
 
 def test_the_rate_finder_leaves_the_weights(found):

@@ -44,11 +44,20 @@ class Crop(Callback):
             self.learn.xb = (self.learn.xb[0][:, :, :-2],)
 
 
-def compiled_late():
+class Freeze(Callback):
+    """Trains one parameter less from the fifth step of the second epoch on."""
+
+    def before_batch(self):
+        if self.learn.training and (self.learn.epoch, self.learn.iter) == (1, 4):
+            next(self.learn.model.parameters()).requires_grad_(False)
+
+
+def compiled_late(change):
     learn, said = tiny.make(), []
-    metrics = XLAMetrics(said.append)
-    learn.fit(2, cbs=[XLA(), EpochTimer(), metrics, Crop()])
-    return {"late": metrics.late, "said": said}
+    timer, metrics = EpochTimer(), XLAMetrics(said.append)
+    learn.fit(2, cbs=[XLA(), timer, metrics, change])
+    compiles = timer.rows[-1]["xla/compiles"]
+    return {"late": metrics.late, "said": said, "compiles": compiles}
 
 
 def refused(cbs=(), **options):
@@ -97,7 +106,8 @@ print(
                 "MixedPrecision": refused([MixedPrecision()]),
                 "Lamb": refused(opt_func=Lamb),
             },
-            "late": compiled_late(),
+            "late": compiled_late(Crop()),
+            "frozen later": compiled_late(Freeze()),
             "rate finder": rate_finder(),
             "tta": test_time_augmentation(),
         }
