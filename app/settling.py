@@ -60,6 +60,8 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
         settings["train_bn"] = True
     if settings["ema"] and settings["device"] == "xla":
         raise UsageError("--ema: on XLA no average of the weights is kept, leave it out")
+    if settings["opt"] == "muon" and settings["lr"] == "find":  # whose steps for filters have one size at any loss
+        raise UsageError("--lr find does not suit --opt muon: give a number, or leave it out")
     if not spec.probe and not settings["epochs"] + settings["freeze_epochs"]:
         raise UsageError("--epochs 0: without the probe of a pretrained network nothing would be learned")
     return settings

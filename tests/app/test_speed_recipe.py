@@ -59,6 +59,10 @@ def test_the_users_flags_hold(colours, train):
             ["--arch", "resnet20_cifar", "--opt", "muon"],
             "error: --opt muon is for the networks of --recipe speed: give adam or sgd",
         ),
+        (
+            ["--recipe", "speed", "--lr", "find"],
+            "error: --lr find does not suit --opt muon: give a number, or leave it out",
+        ),
     ],
 )
 def test_refusals(colours, train, argv, line):
