@@ -127,16 +127,13 @@ def _check(args: Namespace) -> None:
     """Refuse, before anything is read, what could not be written at the end."""
     if args.source is None and args.csv is None:
         raise UsageError("SOURCE is missing: give a folder of images, or --csv FILE")
-    from app.outputs import refuse_inside, refuse_overwriting
+    from app.outputs import refuse_folder, refuse_inside, refuse_overwriting
 
-    if args.plots is not None:
-        if Path(args.plots).exists() and not Path(args.plots).is_dir():
-            raise UsageError(f"--plots {args.plots} is a file: give a folder")
-        refuse_inside("--plots", Path(args.plots), args.source)
-    if args.explain is not None:
-        if args.device != "cpu":
-            raise UsageError("--explain is for --device cpu")
-        refuse_inside("--explain", Path(args.explain), args.source)
+    if args.explain is not None and args.device != "cpu":
+        raise UsageError("--explain is for --device cpu")
+    for flag, folder in (("--plots", args.plots), ("--explain", args.explain)):
+        if folder is not None:
+            refuse_folder(flag, Path(folder), [args.source])
     if args.output is not None:
         refuse_overwriting("--output", Path(args.output), [Path(args.model), *([Path(args.csv)] if args.csv else [])])
         refuse_inside("--output", Path(args.output), args.source)

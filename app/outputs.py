@@ -1,6 +1,7 @@
 """Files that are written for the user: never over something of his, and complete or not there.
 
 refuse_overwriting("-o", Path("out.csv"), inputs)
+refuse_folder("--plots", Path("plots"), ["photos"])
 with written(Path("out.csv")) as path:
     path.write_text(...)
 """
@@ -30,6 +31,24 @@ def refuse_inside(flag: str, path: Path, source: str | None) -> None:
     """Raise a UsageError where `path` lies in the folder `source`, if that is one."""
     if source is not None and Path(source).is_dir() and path.resolve().is_relative_to(Path(source).resolve()):
         raise UsageError(f"{flag} {path} lies inside the data set {source}: nothing is written there, choose another")
+
+
+def refuse_folder(flag: str, path: Path, sources: Iterable[str | None] = ()) -> None:
+    """Raise a UsageError where `path` is no folder that files can be put into, nor can become one.
+
+    Nothing is made. It may not lie in one of the `sources` that is a folder.
+    """
+    for source in sources:
+        refuse_inside(flag, path, source)
+    place = path.absolute()
+    while not os.path.lexists(place):
+        place = place.parent
+    if not place.is_dir():
+        kind = "a file" if place.exists() else "a dangling link"
+        where = path if place == path.absolute() else f"{path}: {place}"
+        raise UsageError(f"{flag} {where} is {kind}: give a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UsageError(f"{flag} {path}: {place} cannot be written: choose another place")
 
 
 @contextmanager

@@ -46,9 +46,13 @@ def main(argv: list[str]) -> int:
     """Find the images, load the model, predict batch by batch, write."""
     args = build_parser().parse_args(argv)
     from app.image_arguments import collect
-    from app.outputs import refuse_overwriting
+    from app.outputs import refuse_folder, refuse_overwriting
     from app.prediction_formats import FORMATS, output_stream
 
+    if args.explain is not None:
+        if args.device != "cpu":
+            raise UsageError("--explain is for --device cpu")
+        refuse_folder("--explain", Path(args.explain), args.images)
     sources = collect(args.images, listed=args.list)
     if args.output is not None:
         inputs = [Path(args.model), *(source for _, source in sources if isinstance(source, Path))]
@@ -81,12 +85,7 @@ def _explainer(args: Namespace, predictor: Any) -> Any:
     if args.explain is None:
         return None
     from app.explaining import Explainer
-    from app.outputs import refuse_inside
 
-    if args.device != "cpu":
-        raise UsageError("--explain is for --device cpu")
-    for given in args.images:
-        refuse_inside("--explain", Path(args.explain), given)
     return Explainer(predictor, Path(args.explain), args.model)
 
 

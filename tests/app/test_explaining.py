@@ -46,13 +46,6 @@ def test_evaluate_draws_the_worst_errors_and_right_ones(model, colours, call, he
 
 def test_refusals(model, colours, call, here):
     image = next(colours.rglob("0.jpg"))
-    code, out, err = call(predict.main, model, colours, "--explain", colours / "why")
-    assert (code, out) == (2, "")
-    assert "lies inside the data set" in err
-    (here / "taken").touch()
-    code, out, err = call(predict.main, model, image, "--explain", "taken")
-    assert (code, out) == (2, "")
-    assert err.splitlines()[-1] == "error: --explain taken is no folder and cannot be made (File exists)"
     code, out, err = call(predict.main, model, image, "--explain", "why", "--trust", "--format", "json")
     assert code == 0, err  # with its description it is not unpickled
     lonely = here / "lonely.pkl"
@@ -61,6 +54,22 @@ def test_refusals(model, colours, call, here):
     assert (code, out) == (2, "")
     expected = f"error: --explain: needs a model.pkl or .safetensors of app.train, without --trust, not {lonely}"
     assert err.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize(("command", "flag"), [(predict, "--explain"), (evaluate, "--explain"), (evaluate, "--plots")])
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("taken", "taken is a file: give a folder"),
+        ("taken/why", "taken/why: {here}/taken is a file: give a folder"),
+        ("photos/why", "photos/why lies inside the data set photos: nothing is written there, choose another"),
+    ],
+)
+def test_a_place_without_use_is_refused_before_the_model_is_looked_at(command, flag, folder, said, call, here):
+    (here / "taken").touch()
+    (here / "photos").mkdir()
+    expected = f"error: {flag} {said.format(here=here)}\n"
+    assert call(command.main, "none.pkl", "photos", flag, folder) == (2, "", expected)
 
 
 def test_the_heat_lies_over_the_right_half():

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from app.errors import UsageError
-from app.outputs import printable, refuse_overwriting, written
+from app.outputs import printable, refuse_folder, refuse_overwriting, written
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path):
@@ -75,6 +75,47 @@ def test_what_is_read_is_not_written(name, message, tmp_path, monkeypatch):
     with pytest.raises(UsageError) as caught:
         refuse_overwriting("-o", type(tmp_path)(name), [photo, tmp_path / "gone.jpg"])
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("file", "--plots file is a file: give a folder"),
+        ("file/deeper/plots", "--plots file/deeper/plots: {here}/file is a file: give a folder"),
+        ("dangling", "--plots dangling is a dangling link: give a folder"),
+        ("photos/new/plots", "--plots photos/new/plots lies inside the data set photos: nothing is written there, "),
+        ("photos", "--plots photos lies inside the data set photos: nothing is written there, choose another"),
+        ("link/plots", "--plots link/plots lies inside the data set photos: nothing is written there, choose another"),
+    ],
+)
+def test_a_folder_that_could_not_be_written_into(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "link").symlink_to(tmp_path / "photos")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError) as caught:
+        refuse_folder("--plots", type(tmp_path)(name), ["photo.jpg", None, "photos"])
+    assert str(caught.value).startswith(message.format(here=tmp_path))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_locked_folder(tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    for path in (locked, locked / "new" / "plots"):
+        with pytest.raises(UsageError) as caught:
+            refuse_folder("--plots", path)
+        assert str(caught.value) == f"--plots {path}: {locked} cannot be written: choose another place"
+
+
+def test_a_folder_that_is_there_or_can_be_made(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for path in (tmp_path, tmp_path / "new" / "plots", tmp_path / "photos-plots"):
+        refuse_folder("--plots", path, [str(tmp_path / "photos")])
+    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
 
 def test_a_line_stays_a_line():
