@@ -8,8 +8,9 @@ which it does from 3.11 on. It draws no colour emoji: those come from fonts of o
 """
 
 import unicodedata
-from collections.abc import Iterable
-from contextlib import suppress
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 
 from matplotlib.figure import Figure
@@ -44,12 +45,20 @@ def lend_fonts(figure: Figure) -> None:
     families = _families(set().union(*texts.values()))
     for text, lacking in texts.items():
         found = {families[letter] for letter in lacking if letter in families}
-        text.set_fontfamily([*text.get_fontfamily(), *sorted(found)])
+        text.set_fontfamily([*text.get_fontfamily(), *sorted(found.difference(text.get_fontfamily()))])
     packages = {_package(letter) for lacking in texts.values() for letter in lacking - families.keys()} - _warned
     if packages:
         _warned.update(packages)
         names = " and ".join(sorted(packages))
         warn(f"letters that no installed font has are squares in the pictures: install {names} (of Debian and Ubuntu)")
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Let matplotlib draw empty squares without a word of its own about each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 def _is_lacking(letter: str, font: FT2Font) -> bool:

@@ -3,13 +3,12 @@
 save(draw_reliability(found), Path("reliability.png"))
 """
 
-import warnings
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from app.outputs import written
-from app.pictures.fonts import lend_fonts
+from app.pictures.fonts import lend_fonts, without_warnings
 
 DPI = 130
 
@@ -17,7 +16,6 @@ DPI = 130
 def save(figure: Figure, path: Path) -> Path:
     """Write `figure` as PNG, whole or not at all; return `path`."""
     lend_fonts(figure)
-    with written(path) as partial, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty square says so too
+    with written(path) as partial, without_warnings():  # of empty squares, of which there is one of ours
         figure.savefig(partial, format="png", dpi=DPI)
     return path
