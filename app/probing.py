@@ -6,6 +6,7 @@ The first half of LP-FT (Kumar et al. 2022, arXiv 2202.10054): fine-tuning that 
 does not first distort what the body knows.
 """
 
+import random
 import signal
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from app import report
 from app.errors import Terminated
 from app.precision import inference_dtype
 from app.progress import progress_bar
+from callbacks.first_batch import MOST
 from callbacks.timing import WaitedFor, synchronize
 from models.features import QuickBody, features, ready
 from models.learners import macro_f1
@@ -77,6 +79,18 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
             "warmup": False,
         }
     )
+
+
+def some_of_train(learn: Learner, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Training images, drawn by `seed`, as the probe sees them: float32 (n, 3, H, W), and labels, int64 (n,).
+
+    They are `callbacks.first_batch.MOST` at most, on the CPU.
+    """
+    items = learn.dls.train_ds.items
+    drawn = random.Random(seed).sample(range(len(items)), min(MOST, len(items)))
+    loader = learn.dls.test_dl([items[index] for index in drawn], with_labels=True, bs=len(drawn))
+    images, labels = (part.as_subclass(torch.Tensor) for part in loader.one_batch())
+    return images.cpu(), labels.cpu()
 
 
 def _batches(learn: Learner, dataset: Any, settings: dict[str, Any]) -> Iterator[tuple]:

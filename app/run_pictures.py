@@ -16,6 +16,7 @@ from app.pictures.predictions import draw_predictions
 from app.pictures.results import draw_results
 from app.pictures.saving import save
 from app.pictures.training_batch import denormalized, draw_batch
+from app.probing import PHASE, some_of_train
 
 RESULTS, TRAIN_BATCH, VAL_PRED = "results.png", "train_batch.png", "val_pred.png"
 
@@ -25,20 +26,23 @@ def write_run_pictures(
 ) -> dict[str, Path]:
     """Write the course, a training batch, a sample of validation and the pictures of the evaluation.
 
-    Return each by its tag in TensorBoard. After a probe alone there is no training batch.
+    Return each by its tag in TensorBoard. After a probe alone, training images are drawn as the probe saw them.
 
     Parameters
     ----------
     seed
-        By which the sample is drawn.
+        By which samples are drawn.
     truncated
         As of `data.read_image`.
     """
     folder, paths = learn.path, []
     if outcome.rows:
         paths.append(save(draw_results(outcome.rows), folder / RESULTS))
-    if outcome.batch is not None:
-        images, labels = outcome.batch
+    batch = outcome.batch
+    if batch is None and [row["phase"] for row in outcome.rows] == [PHASE]:
+        batch = some_of_train(learn, seed)
+    if batch is not None:
+        images, labels = batch
         paths.append(save(draw_batch(denormalized(images, learn.dls), labels, scores.classes), folder / TRAIN_BATCH))
     if (sample := draw_predictions(scores, seed, truncated)) is not None:
         paths.append(save(sample, folder / VAL_PRED))

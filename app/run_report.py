@@ -31,7 +31,7 @@ COLUMNS = ("epoch", "phase", "train_loss", "valid_loss", "accuracy", "f1", "trai
 MOST_REASONS, MOST_CONFUSED = 10, 10
 BROAD = 1000  # px, from which on a picture is not readable at the width of a phone: it scrolls there
 CAPTIONS = {
-    "train_batch": "The first images that the network was trained on, as it got them",
+    "train_batch": "Training images, as the network got them",
     "val_pred": "Validation images, drawn by lot, each with the class that it was taken for and how surely",
     "worst_errors": "The errors with the largest losses",
 }

@@ -4,16 +4,22 @@ python -m pytest tests/app/test_probing.py
 """
 
 import csv
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 import yaml
 from fastai.learner import load_learner
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import nn
 
-from data import read_image
-from models import load
+from app.pictures.training_batch import denormalized
+from app.probing import some_of_train
+from callbacks.first_batch import MOST
+from data import loaders, read_image, scan
+from models import load, spec
 
 LITE = ("--arch", "tf_efficientnet_lite0", "--img-size", 32, "--batch-size", 8)
 
@@ -68,6 +74,31 @@ def test_the_export_is_an_ordinary_learner_with_one_linear_layer(probed):
     learn = load_learner(folder / "model.pkl")
     assert [type(layer) for layer in learn.model[1]][-1] is nn.Linear
     assert len([layer for layer in learn.model[1].modules() if isinstance(layer, nn.Linear)]) == 1
+
+
+def test_the_picture_is_of_training_images_as_the_probe_saw_them(probed, colours_once):
+    """Of both classes: noise around two colours."""
+    _, folder = probed
+    events = EventAccumulator(str(folder), {"images": 0}).Reload()
+    assert "run/train_batch" in events.Tags()["images"]
+    assert "Training images, as the network got them" in (folder / "report.html").read_text(encoding="utf-8")
+    with Image.open(folder / "train_batch.png") as picture:
+        pixels = np.asarray(picture.convert("RGB"), float)
+    redder, bluer = ((pixels[..., one] > pixels[..., other] + 50).mean() for one, other in ((0, 2), (2, 0)))
+    assert min(redder, bluer) > 0.1
+
+
+def test_what_the_probe_saw_is_drawn_by_the_seed(colours_once):
+    found = scan(str(colours_once), valid_pct=0.2, seed=42)
+    learn = SimpleNamespace(dls=loaders(found, spec("resnet20_cifar", found), batch_size=8, workers=0))
+    first, again, other = (some_of_train(learn, seed) for seed in (1, 1, 2))
+    assert first[0].shape == (MOST, 3, 32, 32)
+    assert first[0].equal(again[0])
+    assert not first[0].equal(other[0])
+    pixels = denormalized(first[0], learn.dls).mean((2, 3))
+    redder = pixels[:, 0] > pixels[:, 2]
+    assert redder.equal(first[1] == list(learn.dls.vocab).index("red"))
+    assert 0 < redder.sum() < MOST
 
 
 def test_nothing_is_measured_for_epochs_that_are_not_there(probed):
