@@ -6,32 +6,16 @@ python -m app.runs runs/ --sort date --format json
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from app.errors import UsageError, run
+from app.outputs import printable
 from app.parser import Parser
+from app.run_line import SETTINGS, Run, read_run
 from app.terminal import columns, left, right
-
-STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
-
-
-class Run(NamedTuple):
-    """One line: what was trained, and how far it came. ``accuracy`` and ``loss`` are those of the epoch that was best
-    by the run's ``--monitor``, on validation images; ``seconds`` went into all epochs, the probe's included."""
-
-    date: str
-    arch: str
-    size: int
-    epochs: int
-    accuracy: float
-    loss: float
-    seconds: float
-    folder: str
-
 
 # The best, or the latest, first.
 ORDERS = {
@@ -39,11 +23,6 @@ ORDERS = {
     "loss": lambda found: (found.loss, -found.accuracy),
     "seconds": lambda found: found.seconds,
     "arch": lambda found: (found.arch, found.size, -found.accuracy),
-}
-BEST = {
-    "accuracy": lambda row: (row["accuracy"], -row["valid_loss"]),
-    "f1": lambda row: (row["f1"], -row["valid_loss"]),
-    "loss": lambda row: (-row["valid_loss"], row["accuracy"]),
 }
 
 
@@ -69,59 +48,32 @@ def main(argv: list[str]) -> int:
     folder = Path(args.folder)
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: give that of app.train --output")
-    runs = []
+    if (folder / SETTINGS).exists():
+        above = folder.parent if folder.name not in ("", "..") else folder.resolve().parent
+        raise UsageError(f"{folder} is one run: give the folder that holds it, {above}")
+    runs, passed = [], []
     for path in sorted((path for path in folder.iterdir() if path.is_dir()), reverse=True):
         try:
             runs.append(read_run(path))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            print(f"passed over: {path} ({_why(error)})", file=sys.stderr)
+        except (OSError, ValueError) as error:
+            passed.append(f"passed over: {path} ({_why(error)})")
     if args.sort != "date":  # the latest is first already
         runs.sort(key=ORDERS[args.sort])
-    if not runs:
-        print(f"no runs in {folder}", file=sys.stderr)
+    if not next(folder.glob(f"*/{SETTINGS}"), None):  # of other folders there is nothing to be said
+        deeper = next((path.parents[1] for path in folder.glob(f"*/*/{SETTINGS}")), None)
+        passed = [f"no runs in {folder}: give {deeper or 'the folder of app.train --output'}"]
+    elif not runs:
+        passed.append(f"no finished runs in {folder}")
+    for line in passed:
+        print(printable(line), file=sys.stderr)
     FORMATS[args.format](runs, sys.stdout)
     return 0
-
-
-def read_run(folder: Path) -> Run:
-    """The line of one run.
-
-    Raises
-    ------
-    OSError, ValueError, KeyError, TypeError
-        It has no settings, no finished epoch, or holds something else.
-    """
-    import yaml
-
-    try:
-        settings = yaml.safe_load((folder / "args.yaml").read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError("its args.yaml is damaged") from error
-    if not isinstance(settings, dict):
-        raise ValueError("its args.yaml holds no settings")
-    with (folder / "results.csv").open(newline="", encoding="utf-8") as stream:
-        found = list(csv.DictReader(stream))
-    rows = [{key: float(value) for key, value in row.items() if key != "phase" and value} for row in found]
-    if not rows:
-        raise ValueError("no epoch has ended")
-    best = max(rows, key=BEST[settings.get("monitor", "accuracy")])
-    stamp = STAMP.match(folder.name)
-    return Run(
-        date="{}-{}-{} {}:{}:{}".format(*stamp.groups()) if stamp else "",
-        arch=str(settings["arch"]),
-        size=int(settings["img_size"]),
-        epochs=int(rows[-1]["epoch"]),
-        accuracy=best["accuracy"],
-        loss=best["valid_loss"],
-        seconds=sum(row["train_seconds"] + row["valid_seconds"] for row in rows),
-        folder=str(folder),
-    )
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return f"it has no {Path(error.filename).name}"
-    return " ".join(str(error).split())[:100] or type(error).__name__
+    return error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
 
 
 def _table(runs: Sequence[Run], stream: TextIO) -> None:
@@ -136,8 +88,6 @@ def _table(runs: Sequence[Run], stream: TextIO) -> None:
 
 
 def _texts(found: Run) -> list[str]:
-    from app.outputs import printable
-
     figures = {"accuracy": f"{found.accuracy:.4f}", "loss": f"{found.loss:.4f}", "seconds": f"{found.seconds:.0f}"}
     return [printable(str(value)) for value in (found._asdict() | figures).values()]
 
