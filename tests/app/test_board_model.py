@@ -87,6 +87,44 @@ def test_the_graph_is_that_of_evaluation_and_changes_nothing(writer, tmp_path, c
     assert capsys.readouterr() == ("", "")
 
 
+def graph_of(folder):
+    return GraphDef.FromString(EventAccumulator(str(folder)).Reload().Graph().SerializeToString())
+
+
+def test_the_graph_is_that_of_the_whole_network(tmp_path):
+    """As torch writes it of the network itself, weights, checks and all."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(64, 2)).eval()
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with SummaryWriter(str(tmp_path / "ours")) as ours, SummaryWriter(str(tmp_path / "torchs")) as torchs:
+        write_graph(ours, model, size=4)
+        torchs.add_graph(model, torch.zeros(1, 3, 4, 4))
+    assert graph_of(tmp_path / "ours") == graph_of(tmp_path / "torchs")
+    assert all(tensor.equal(weights[name]) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("bounds", [{"most_modules": 2}, {"most_parameters": 9}])
+def test_a_large_network_has_none_and_one_line_says_so(writer, tmp_path, capsys, bounds):
+    model = nn.Sequential(nn.Flatten(), nn.Linear(3, 2, bias=True))  # 3 modules, 8 parameters
+    model.append(nn.Linear(2, 1, bias=False))  # one more, 2 more
+    write_graph(writer, model, size=1, **bounds)
+    writer.flush()
+    assert not EventAccumulator(str(tmp_path)).Reload().Tags()["graph"]
+    most_modules, most_parameters = {"most_modules": 450, "most_parameters": 150_000_000, **bounds}.values()
+    assert capsys.readouterr() == (
+        "",
+        "TensorBoard gets no graph of the network, which is too large to be traced quickly: 4 modules and "
+        f"10 parameters, of at most {most_modules:,} and {most_parameters:,}\n",
+    )
+
+
+def test_a_network_at_the_bounds_has_one(writer, tmp_path, capsys):
+    model = nn.Sequential(nn.Flatten(), nn.Linear(3, 2), nn.Linear(2, 1, bias=False))
+    write_graph(writer, model, size=1, most_modules=4, most_parameters=10)
+    writer.flush()
+    assert EventAccumulator(str(tmp_path)).Reload().Tags()["graph"]
+    assert capsys.readouterr() == ("", "")
+
+
 class Untraceable(nn.Module):
     def forward(self, images):
         return {"logits": images.sum(), 3: "three"}
