@@ -46,7 +46,7 @@ def build_parser() -> Parser:
     add("--min-accuracy", type=within(float, 0, 1), metavar="X", help="exit with 1 when the accuracy is below it")
     add("--format", choices=("table", "json", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    add("--plots", metavar="DIR", help="draw a reliability diagram and the worst errors there")
+    add("--plots", metavar="DIR", help="draw a reliability diagram, the confusion matrix and the worst errors there")
     add(
         "--explain", metavar="DIR", help=f"draw there what the network looked at (Grad-CAM): {EXPLAINED} images at most"
     )
