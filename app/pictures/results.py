@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 INCHES = (11, 3.4)
 BLUE, ORANGE, GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
+PROBE = 0  # the epoch that stands for it
 MARGIN = 0.05  # of accuracy, below what was measured, so that a hundredth does not look like a leap
 ROOM = 1.35  # above the bars, for the legend
 LINES = {
@@ -33,7 +34,7 @@ def draw_results(rows: Sequence[Mapping[str, Any]]) -> Figure:
             axes.plot(*zip(*points), marker="o", markersize=3, color=colour, label=label)
         axes.set_title(title, fontsize="medium")
         axes.margins(y=0.1)
-    curves[0].set_ylim(bottom=0)
+    curves[0].set_ylim(0, curves[0].get_ylim()[1] * (1 + MARGIN))  # where all losses are close, a point keeps its room
     low, high = curves[1].get_ylim()
     curves[1].set_ylim(max(0, low - MARGIN), min(1, high) + MARGIN / 10)
     waits = [row.get("data_wait", 0.0) for row in rows]
@@ -48,6 +49,7 @@ def draw_results(rows: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set(xlabel="epoch", xlim=(epochs[0] - 0.6, epochs[-1] + 0.6))
         # Of one epoch, the locator finds no whole numbers.
         axes.xaxis.set_major_locator(MaxNLocator(integer=True) if len(epochs) > 1 else FixedLocator(epochs))
+        axes.xaxis.set_major_formatter(lambda epoch, _: "probe" if epoch == PROBE else f"{epoch:.0f}")
         axes.legend(fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     return figure

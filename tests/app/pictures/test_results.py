@@ -3,6 +3,7 @@
 import pytest
 
 from app.pictures.results import draw_results
+from app.pictures.saving import DPI
 
 
 def row(epoch, **more):
@@ -23,8 +24,29 @@ def test_epochs_are_whole_numbers(count):
     figure = draw_results([row(epoch) for epoch in range(count)])
     figure.draw_without_rendering()
     for axes in figure.axes:
-        shown = [label.get_text() for label in axes.get_xticklabels()]
-        assert all(text.lstrip("\N{MINUS SIGN}").isdigit() for text in shown), shown
+        low, high = axes.get_xlim()
+        shown = {place: label.get_text() for place, label in zip(axes.get_xticks(), axes.get_xticklabels())}
+        shown = {place: text for place, text in shown.items() if low <= place <= high}
+        assert shown.pop(0) == "probe"
+        assert all(text == str(int(place)) for place, text in shown.items()), shown
+        assert len(shown) >= min(count - 1, 4)
+
+
+@pytest.mark.parametrize("epochs", [[0], [1], [0, 1], range(1, 41)])
+def test_every_point_is_within_its_axes_and_every_part_is_named(epochs):
+    figure = draw_results([row(epoch, f1=0.85, train_loss=2 + epoch, valid_loss=1.99 + epoch) for epoch in epochs])
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    for axes, names in zip(figure.axes, (["training", "validation"], ["accuracy", "macro F1"])):
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+        for line in axes.lines:
+            places = axes.transData.transform(line.get_xydata())
+            room = 1.5 * DPI / 72  # px, half a marker
+            assert (places[:, 1] + room <= axes.bbox.y1).all()
+            assert (places[:, 1] - room >= axes.bbox.y0).all()
+    assert all(axes.get_xlabel() == "epoch" for axes in figure.axes)
+    legend = figure.axes[2].get_legend().get_window_extent()
+    assert not any(bar.get_window_extent().overlaps(legend) for bar in figure.axes[2].patches)
 
 
 def test_the_values_are_those_of_the_rows():
