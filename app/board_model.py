@@ -19,9 +19,8 @@ from app.evaluation.scores import Scores
 from app.outputs import printable
 
 MOST = 1000  # images: with their pictures a projector of more is slow in a browser
-COMPONENTS = (
-    64  # of the features: it is by these that the projector finds neighbours, and a file of all is 20 times larger
-)
+# Of the features: it is by these that the projector finds neighbours, and a file of all is 20 times larger.
+COMPONENTS = 64
 TAG = "validation"
 # Of a network whose graph is written, in 2 s. At 224 px on two CPU cores: ResNet-101 (421 modules) 1.3 s, a wide one
 # (125 million parameters) 1.6 s; Swin-B (463 modules) 2.3 s. Larger ones: ConvNeXt-L (196 million) and
@@ -75,10 +74,8 @@ def write_graph(
 
     Of a network that cannot be traced there is a warning, of one that is larger than the bounds a line.
     """
-    modules, parameters = (
-        sum(1 for _ in model.modules()),
-        sum(parameter.numel() for parameter in model.parameters()),
-    )
+    modules = sum(1 for _ in model.modules())
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     if modules > most_modules or parameters > most_parameters:
         report.say(
             f"TensorBoard gets no graph of the network, which is too large to be traced quickly: {modules:,} modules "
