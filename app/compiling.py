@@ -10,7 +10,7 @@ from app.capabilities import cpp_compiler, gpu_verdicts
 from app.errors import UsageError
 from app.precision import signature
 from app.speed_cache import machine, recall, remember
-from app.trial import Way, Work
+from app.trial import Way, Work, milliseconds
 from callbacks.compile import CompileForward
 from data.counting import counted
 
@@ -50,7 +50,7 @@ def choose_compile(asked: str, model: nn.Module, work: Work, way: Way, step: flo
     cost, saving = per_layer * layers(model) * work.phases, gain * step * work.steps
     source = "from what is usual" if known is None else "as compiled here before"
     estimate = (
-        f"{counted(work.steps, 'step')} of {1e3 * step:.3g} ms, {100 * gain:.0f}% less compiled ({source}), "
+        f"{counted(work.steps, 'step')} of {milliseconds(step)} ms, {100 * gain:.0f}% less compiled ({source}), "
         f"would save {saving:.0f} s and cost {cost:.0f} s of compiling"
     )
     return ("on" if saving > cost else "off"), estimate
@@ -81,13 +81,13 @@ def learn_from(
         remember(_cost_key(work), compiled.seconds / (layers(model) * work.phases))
     if taken is None:
         return sentence
-    sentence += f"; a step took {1e3 * taken:.3g} ms"
+    sentence += f"; a step took {milliseconds(taken)} ms"
     if step is None:
         return sentence
     gain = 1 - taken / step
     remember(_gain_key(model, work, way), gain)
     saved = gain * step * work.steps - compiled.seconds
-    return f"{sentence}, {1e3 * step:.3g} ms eagerly: {abs(saved):.0f} s {'saved' if saved > 0 else 'lost'} in all"
+    return f"{sentence}, {milliseconds(step)} ms eagerly: {abs(saved):.0f} s {'saved' if saved > 0 else 'lost'} in all"
 
 
 def layers(model: nn.Module) -> int:

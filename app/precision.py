@@ -10,7 +10,7 @@ from torch import nn
 from app.capabilities import Verdict, cpu_features, cpu_verdicts, gpu_verdicts
 from app.errors import UsageError
 from app.speed_cache import machine, recall, remember
-from app.trial import Way, Work, step_seconds, step_turns
+from app.trial import Way, Work, milliseconds, step_seconds, step_turns
 from callbacks.autocast import PrecisionError, check_supported
 
 SHORT = 60.0  # seconds of training: below, what could be saved is not worth measuring
@@ -112,7 +112,7 @@ def _on_cpu(learn: Learner, work: Work, amp: str, memory_format: str) -> tuple[W
     unsteady = any(turn[chosen] > (1 + SWAY) * min(turn.values()) for turn in turns)
     if turns and not unsteady:
         remember(key, {f"{way.amp} {way.memory_format}": seconds for way, seconds in measured.items()})
-    numbers = ", ".join(f"{way} {1e3 * measured[way]:.3g}" for way in ways)
+    numbers = ", ".join(f"{way} {milliseconds(measured[way])}" for way in ways)
     numbers += "; another was faster at times, so this is measured again by the next run" if unsteady else ""
     without = "" if bf16.pays or amp != "auto" else f"; no bf16: {bf16.why}"
     return chosen, f"measured, ms per image: {numbers}{without}"

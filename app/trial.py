@@ -94,6 +94,12 @@ def step_turns(learn: Learner, work: Work, ways: list[Way]) -> list[dict[Way, fl
     return turns[1:]  # the first of each warms up
 
 
+def milliseconds(seconds: float) -> str:
+    """Three digits, or as many as it takes: ``8.25``, ``151``, ``68500``."""
+    number = 1e3 * seconds
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
 class Copy:
     """The network of a Learner, copied, with an optimizer of the same kind."""
 

@@ -47,12 +47,12 @@ class CompileForward(ScopedCallback):
     def __init__(self, mode: str | None = None, backend: str | Callable = "inductor"):
         self.mode, self.backend = mode, backend
         self.graphs, self.breaks, self.seconds = 0, 0, 0.0
-        self._model, self._compiled, self._layer, self._start = None, {}, None, _tally()
+        self._model, self._compiled, self._layer, self._start = None, {}, None, tally()
 
     def enter(self) -> None:
         if self._model is not self.learn.model:
             self._model, self._compiled = self.learn.model, {}
-        self._trains, self._start = False, _tally()
+        self._trains, self._start = False, tally()
         self._layer = CallLayer(self._model, self._call)
         self._layer.put_on()
 
@@ -63,7 +63,7 @@ class CompileForward(ScopedCallback):
         if self._layer is not None:
             self._layer.take_off()
         self._layer = None
-        graphs, breaks, seconds = (now - then for now, then in zip(_tally(), self._start))
+        graphs, breaks, seconds = (now - then for now, then in zip(tally(), self._start))
         self.graphs, self.breaks, self.seconds = self.graphs + graphs, self.breaks + breaks, self.seconds + seconds
 
     def _call(self, call: Callable, *batch: torch.Tensor) -> Any:
@@ -91,13 +91,13 @@ class CompileSeconds(RowCallback):
     order = 57  # after EpochTimer (55) has made the row; before what shows it (60)
 
     def __init__(self):
-        self._before = _tally()
+        self._before = tally()
 
     def before_fit(self):
-        self._before = _tally()
+        self._before = tally()
 
     def on_row(self, row: dict[str, Any]) -> None:
-        now = _tally()
+        now = tally()
         row["time/compile"], self._before = now[-1] - self._before[-1], now
 
 
@@ -126,6 +126,7 @@ def _signature(model: nn.Module) -> tuple:
     return trained, sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
 
 
-def _tally() -> tuple[int, int, float]:
+def tally() -> tuple[int, int, float]:
+    """Graphs compiled, breaks between them, and seconds spent compiling, in this process so far."""
     seconds = sum(sum(compilation_time_metrics.get(name, ())) for name in TIMED)
     return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()), seconds

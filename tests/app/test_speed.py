@@ -18,7 +18,7 @@ from app import compiling, precision, speed_cache
 from app.compiling import choose_compile, layers, learn_from
 from app.errors import UsageError
 from app.precision import _on_cuda, choose_way
-from app.trial import Way, Work, step_seconds
+from app.trial import Way, Work, milliseconds, step_seconds
 from callbacks.compile import CompileForward
 
 FASTEST = {
@@ -174,10 +174,16 @@ def test_compiling_is_estimated_and_learned_from(learn, measured, monkeypatch):
     assert learn_from(compiled, 0.008, model, much, WAY, 0.01) == (
         "compiled 2 graphs in 60 s; a step took 8 ms, 10 ms eagerly: 140 s saved in all"
     )
+    assert learn_from(compiled, None, model, much, WAY, 0.01) == "compiled 2 graphs in 60 s"  # too few steps to judge
     choice, reason = choose_compile("auto", model, much, WAY, 0.01)
     assert choice == "on"
     assert "20% less compiled (as compiled here before), would save 200 s and cost 60 s" in reason
     assert choose_compile("auto", model, work(images=40_000), WAY, 0.01)[0] == "off"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.00825, "8.25"), (0.1512, "151"), (68.5, "68500")])
+def test_milliseconds_are_written_without_an_exponent(seconds, text):
+    assert milliseconds(seconds) == text
 
 
 def test_no_compiler_no_compiling(learn, monkeypatch):
