@@ -3,7 +3,7 @@
     layout = read_table(Path("labels.csv"), root=Path("photos/"))
 
 The first line names the columns, in any case: ``path,label`` or ``path,label,split``. Paths are relative to `root`, or
-absolute. Commas, semicolons and tabs separate.
+absolute. Commas, semicolons and tabs separate. A split column called ``is_valid``, as fastai's, says true or false.
 """
 
 import csv
@@ -17,8 +17,11 @@ from data.folder import TEST, VALID_NAMES, Classes, Layout
 
 COLUMNS = ("path", "label", "split")
 SEPARATORS = ",;\t"
-# What a cell of the split column may say; true and false are of fastai's `is_valid` columns.
-SPLITS = {"train": "train", "training": "train", "false": "train", "true": "valid"} | {n: n for n in VALID_NAMES}
+# What a cell of the split column may say, and one of a column whose name asks whether an image is for validation.
+# Of any other column, `is_train` say, nobody knows what true means.
+SPLITS = {"train": "train", "training": "train"} | {n: n for n in VALID_NAMES}
+ANSWERS = {"false": "train", "0": "train", "true": "valid", "1": "valid"}
+QUESTIONS = ("is_valid", "is_val", "is_validation", "valid", "val", "validation")
 
 
 def read_table(
@@ -54,10 +57,7 @@ def read_table(
         for name, cell in zip(COLUMNS, (path, label, split), strict=True):
             if not cell:
                 raise DataError(f"{file}, line {line}: no {name}")
-        if split.lower() not in SPLITS:
-            known = ", ".join(("train", *VALID_NAMES))
-            raise DataError(f"{file}, line {line}: the split {split!r} is none of {known}")
-        row = (path, label, SPLITS[split.lower()])
+        row = (path, label, _split(split, columns, f"{file}, line {line}"))
         if row in seen:
             copies += 1
             continue
@@ -78,6 +78,16 @@ def read_table(
     if copies:
         layout.notices.append(f"{counted(copies, 'line')} of {file} repeated: ignored")
     return layout
+
+
+def _split(cell: str, columns: Sequence[str] | None, where: str) -> str:
+    """The split that a cell names, or that it answers where its column is a question."""
+    asked = columns is not None and columns[-1].casefold() in QUESTIONS
+    known = SPLITS | ANSWERS if asked else SPLITS
+    if cell.lower() in known:
+        return known[cell.lower()]
+    hint = "; true and false, 1 and 0 are read in a column called is_valid" if cell.lower() in ANSWERS else ""
+    raise DataError(f"{where}: the split {cell!r} is none of {', '.join(('train', *VALID_NAMES))}{hint}")
 
 
 def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[int, str, str, str]]:

@@ -65,6 +65,20 @@ def test_columns_by_name(table):
     assert "valid" not in table("split,path,label\nno,1.jpg,cat\n", ["path", "label"]).splits
 
 
+@pytest.mark.parametrize(("column", "no", "yes"), [("is_valid", "0", "1"), ("Valid", "false", "TRUE")])
+def test_a_column_may_ask_whether_an_image_is_for_validation(table, column, no, yes):
+    layout = table(f"path,label,{column}\n1.jpg,cat,{no}\n2.jpg,cat,{yes}\n", ["path", "label", column])
+    assert layout.splits == {"train": {"cat": [ROOT / "1.jpg"]}, "valid": {"cat": [ROOT / "2.jpg"]}}
+
+
+@pytest.mark.parametrize(("column", "cell"), [("is_train", "True"), ("is_train", "1"), ("split", "False")])
+def test_an_answer_to_another_question_is_refused(table, column, cell):
+    text = f"path,label,{column}\n1.jpg,cat,{cell}\n"
+    known = "none of train, valid, val, validation, test; true and false, 1 and 0 are read in a column called is_valid"
+    with pytest.raises(DataError, match=f"line 2: the split '{cell}' is {known}$"):
+        table(text, ["path", "label", column])
+
+
 def test_columns_in_any_case(table):
     layout = table("Path,LABEL,Split\n1.jpg,cat,train\n2.jpg,cat,valid\n")
     assert layout.splits == {"train": {"cat": [ROOT / "1.jpg"]}, "valid": {"cat": [ROOT / "2.jpg"]}}
