@@ -10,6 +10,7 @@ import torch
 from fastai.learner import Learner
 
 from app.augmentation import device_augmentation
+from app.phases import plan, set_trained
 from app.pictures.saving import save
 from app.pictures.training_batch import denormalized, draw_batch
 from app.run_pictures import TRAIN_BATCH
@@ -24,8 +25,11 @@ COPIES = {"adam": 4, "sgd": 3, "muon": 3}
 def dry_run(learn: Learner, settings: dict[str, Any], folder: Path) -> int:
     """Print shapes, parameters and an estimate of memory, and draw a training batch; return exit code 0."""
     images, labels = learn.dls.train.one_batch()
+    phases = [phase.name for phase in plan(settings)] or ["frozen"]
     parameters = sum(parameter.numel() for parameter in learn.model.parameters())
+    set_trained(learn, phases[0])
     trainable = sum(parameter.numel() for parameter in learn.model.parameters() if parameter.requires_grad)
+    set_trained(learn, phases[-1])  # of all phases the last needs most
     logits, saved = _forward(learn, images[:2])
     activations = saved / 2 * len(images)
     memory = activations + parameters * BYTES_PER_FLOAT * COPIES[settings["opt"]]

@@ -89,10 +89,7 @@ def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) ->
 
     Where memory runs out, the epoch begins again with half the batch, accumulated.
     """
-    if phase.name == "frozen":
-        learn.freeze()
-    else:
-        learn.unfreeze()
+    set_trained(learn, phase.name)
     timer = learn.epoch_timer
     while True:
         try:
@@ -105,6 +102,14 @@ def run(learn: Learner, phase: Phase, settings: dict[str, Any], folder: Path) ->
         timer.run_epoch = timer.rows[-1]["epoch"] if timer.rows else 0  # the epoch that failed has no row
         _halve_batch(learn, settings)
         dump(folder / "args.yaml", settings)
+
+
+def set_trained(learn: Learner, phase: str) -> None:
+    """Let the parameters be trained that a phase of this name trains."""
+    if phase == "frozen":
+        learn.freeze()
+    else:
+        learn.unfreeze()
 
 
 def _fit(learn: Learner, phase: Phase, settings: dict[str, Any], done: int) -> None:

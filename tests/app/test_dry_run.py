@@ -38,6 +38,25 @@ def test_it_shows_shapes_memory_and_a_batch_and_trains_nothing(photo_folder, tmp
     assert (tmp_path / "model.pkl").exists()
 
 
+@pytest.mark.parametrize(
+    ("flags", "trained", "activations"),
+    [
+        (["--epochs", "0"], "5,122", range(1)),
+        (["--epochs", "1"], "3,376,130", range(40, 60)),
+        (["--epochs", "1", "--freeze-epochs", "1"], "5,122", range(40, 60)),
+    ],
+)
+def test_parameters_are_of_the_first_phase_and_memory_of_the_largest(
+    flags, trained, activations, photo_folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    photos = "--arch", "tf_efficientnet_lite0", "--img-size", "64", "--batch-size", "8"
+    assert run(train.main, [str(photo_folder()), "--dry-run", *photos, *flags]) == 0
+    out = capsys.readouterr().out
+    assert f"parameters: 3,376,130, of which {trained} are trained at first" in out
+    assert int(re.search(r"(\d+) of it activations", out)[1]) in activations
+
+
 @pytest.mark.parametrize("way", ["device", "fastai"])
 def test_the_batch_is_drawn_as_it_is_augmented(way, photo_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
