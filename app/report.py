@@ -67,7 +67,7 @@ def say_scan(scan: Scan) -> None:
 def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
     """What is trained, and how."""
     weights = "pretrained" if spec.pretrained else "from scratch"
-    rate = settings["lr"]
+    rate = "to be found" if settings["lr"] == "find" else settings["lr"]
     parts = ["probe"] if settings["probe"] else []
     parts += [f"{settings['freeze_epochs']} frozen"] if settings["freeze_epochs"] else []
     epochs = counted(settings["epochs"], "epoch")

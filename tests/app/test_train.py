@@ -303,6 +303,7 @@ def test_the_rate_finder_suggests_and_keeps_its_plot(colours, train):
     assert result.code == 0, result.err
     rate = yaml.safe_load((folder / "args.yaml").read_text())["lr"]
     assert 1e-6 < rate < 1
+    assert ", learning rate to be found, weight decay" in result.err
     assert f"learning rate {rate:.3g}, suggested by the finder (runs/{folder.name}/lr_find.png)" in result.err
     assert (folder / "lr_find.png").stat().st_size > 1000
     assert not (folder / "models").exists()
