@@ -3,9 +3,10 @@
 python benchmarks/logging_overhead.py [SOURCE] [--arch resnet20_cifar] [--epochs 2] [--rounds 3] [--batch 32]
 
 Without SOURCE it is the sample data set. During the epochs: the seconds within our callback, which are far fewer than
-two equal epochs differ by. At the end of a training, what is evaluated and written with and without it, in turn. All are
-seconds of the process on the CPU, less noisy beside other work than the clock's; medians over the rounds. The bound is
-the larger of 1% and 2 seconds a run; beyond it, the exit code is 1. `OMP_NUM_THREADS=1` counts no thread that waits.
+two equal epochs differ by. At the end of a training, what is evaluated and written with and without it, in turn.
+Seconds are those of the process on the CPU, less noisy beside other work than the clock's; medians over the rounds.
+The bound is the larger of 1% and 2 seconds a run; beyond it, the exit code is 1. `OMP_NUM_THREADS=1` counts no thread
+that waits.
 """
 
 import argparse
