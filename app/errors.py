@@ -18,7 +18,8 @@ from contextlib import contextmanager
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 # What the user can mend, by name: to import data or models for their classes takes longer than Ctrl-C may wait.
 DATA = {"data.errors.DataError"}
-USERS_TURN = {"app.errors.UsageError", "models.errors.ModelError"} | DATA
+FILES = {"models.errors.ModelError", "callbacks.checkpoint_file.CheckpointError"}
+USERS_TURN = {"app.errors.UsageError"} | FILES | DATA
 BAD_PATH = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
 BAD_PATH_NUMBERS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS)  # which Python has no class for
 WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception with its traceback as message
@@ -31,6 +32,7 @@ REMEDIES = {
     "killed by signal": "a worker process was killed, for lack of memory or of /dev/shm perhaps: use --workers 0",
     "exited unexpectedly": "a worker process died, for lack of /dev/shm perhaps: use --workers 0 to see why",
     # Without a file's name it may be a worker's semaphore, which lies in shared memory.
+    "can't allocate memory": "lower --batch-size or --img-size",  # of a CPU
     "no space left": "free some disk space; if /dev/shm is full, --workers 0 does without it",
 }
 
@@ -130,8 +132,15 @@ def _call(main: Callable[[list[str]], int], argv: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        print(f"error: {one_line(error)}", file=sys.stderr)
+        say_error(error)
         return USAGE if _is_users_turn(error) or _is_bad_path(error) else FAILURE
+
+
+def say_error(error: Exception) -> None:
+    """One line on standard error, in which what would move the cursor or colour a terminal is spelled out."""
+    from app.outputs import printable
+
+    print(f"error: {printable(one_line(error))}", file=sys.stderr)
 
 
 def _is_users_turn(error: Exception) -> bool:

@@ -20,10 +20,12 @@ from app.errors import Terminated
 from app.phases import run_phases
 from app.probing import probe
 from app.rate_finder import find_rate
+from app.resuming import unusable
 from app.settings import dump
 from callbacks.accumulate import Accumulate
 from callbacks.best import KeepBest
 from callbacks.checkpoint import Checkpoint
+from callbacks.checkpoint_file import CheckpointError
 from callbacks.console import Console
 from callbacks.ema import AveragedWeights
 from callbacks.finite import NonFiniteLoss, StopOnNonFinite
@@ -109,6 +111,8 @@ def fit(
             best.restore()
         if best.row is not None:
             report.say_kept(best.row, learn.epoch_timer.rows)
+    except CheckpointError as error:  # nothing was trained, and what the run has stays as it is
+        raise unusable(folder, error) from error
     except Exception as error:
         if best.row is not None:
             best.restore()

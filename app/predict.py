@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.argument_types import positive
-from app.errors import FAILURE, UsageError, run
+from app.errors import FAILURE, UsageError, run, say_error
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
@@ -111,7 +111,7 @@ def _records(
         for done, (name, image) in enumerate(read, 1):
             if isinstance(image, ImageError):
                 failures.append(name)
-                print(f"error: {image}", file=sys.stderr)
+                say_error(image)
             else:
                 yield name, image
             if progress:

@@ -32,10 +32,10 @@ def hold(folder: Path) -> None:
     OSError
         The folder cannot be written.
     """
-    path = (folder / LOCK).resolve()
+    path = folder.resolve() / LOCK
     if fcntl is None or path in _held:
         return
-    stream = path.open("a+", encoding="utf-8")
+    stream = open(path, "a+", encoding="utf-8", errors="replace", opener=_without_links)  # noqa: SIM115  held to the end
     try:
         # By lockf: what flock takes, a forked worker that outlives a killed process would go on holding.
         fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,3 +50,8 @@ def hold(folder: Path) -> None:
     stream.write(f"process {os.getpid()}")
     stream.flush()
     _held[path] = stream
+
+
+def _without_links(path: str, flags: int) -> int:
+    """Open `path`, which is going to be emptied: not a file of the user's to which it leads."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)

@@ -13,6 +13,7 @@ from typing import Any
 
 from app.errors import UsageError
 from app.outputs import written
+from models.errors import brief
 
 NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run", "resume")
 
@@ -81,9 +82,9 @@ def _read(path: Path) -> dict[str, Any]:
             raise UsageError(f"{path}: {key} is given {keys.count(key)} times")
     for key, value in values.items():
         if isinstance(value, (list, dict)):
-            raise UsageError(f"{path}: {key}: expected one value, not {value}")
+            raise UsageError(f"{path}: {key}: expected one value, not {brief(value)}")
         if not _is_argument(str(value)):
-            raise UsageError(f"{path}: {key}: {value!r} holds a character that no argument may have")
+            raise UsageError(f"{path}: {key}: {brief(value)} holds a character that no argument may have")
     return values
 
 

@@ -85,7 +85,7 @@ def main(argv: list[str]) -> int:
         train_bn=settings["train_bn"],
         start=start,
     )
-    state = last_checkpoint(Path(args.resume), scan.classes) if args.resume else None
+    state = last_checkpoint(Path(args.resume), scan.classes, settings) if args.resume else None
     learn.path = folder = _run_folder(args, spec)
     report.say(f"run folder: {folder}")
     report.write_run(folder, settings, device, reason, scan.skipped)

@@ -20,6 +20,10 @@ from callbacks.random_state import random_state, restore_random_state
 from callbacks.timing import RowCallback
 
 LAST, BEST = "last.pth", "best.pth"
+# What a state that was not written here may raise, at any depth.
+UNLIKE = "the checkpoint is of another training, or not what was written"
+PARTS = {"model": dict, "optimizer": dict, "gradients": list, "smooth_loss": tuple, "random": dict, "callbacks": dict}
+UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 class Checkpoint(RowCallback):
@@ -55,21 +59,29 @@ class Checkpoint(RowCallback):
         Raises
         ------
         CheckpointError
-            The Learner's network is another one.
+            The Learner's network is another one, or the state is not what `save` writes.
         """
+        if wrong := [part for part, kind in PARTS.items() if not isinstance(state.get(part), kind)]:
+            raise CheckpointError(f"the checkpoint has no {', '.join(wrong)}")
         try:
             self.learn.model.load_state_dict(state["model"])
         except RuntimeError as error:
             raise CheckpointError("the checkpoint holds the weights of another network") from error
-        for callback in self._keepers():
-            if callback.name in state["callbacks"]:
-                callback.load_state_dict(state["callbacks"][callback.name])
+        try:
+            for callback in self._keepers():
+                if callback.name in state["callbacks"]:
+                    callback.load_state_dict(state["callbacks"][callback.name])
+        except UNFIT as error:
+            raise CheckpointError(UNLIKE) from error
         self.written, self._resumed = True, state
 
     def before_fit(self):
         self.run = not hasattr(self.learn, "lr_finder")
         if self.run and self._resumed is not None:  # what fit and before_fit reset, in their place
-            self._restore_learner(self._resumed)
+            try:
+                self._restore_learner(self._resumed)
+            except UNFIT as error:
+                raise CheckpointError(UNLIKE) from error
             self._resumed = None
 
     def before_train(self):

@@ -4,6 +4,7 @@ write_checkpoint(Path("last.pth"), {"model": model.state_dict()})
 read_checkpoint(Path("last.pth"))["model"]
 """
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """
     with path.open("rb") as stream:
         try:
+            with zipfile.ZipFile(stream) as archive:  # torch does not look at the checksums
+                if damaged := archive.testzip():
+                    raise CheckpointError(damaged)
+            stream.seek(0)
             state = torch.load(stream, map_location="cpu", weights_only=True)
         except Exception as error:  # of many kinds: half a file is an OSError of torch's
             raise CheckpointError(f"{path} is damaged, or no checkpoint") from error

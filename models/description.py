@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from models.errors import ModelError
+from models.errors import ModelError, brief
 from models.resizing import METHODS, PADDING
 
 FORMAT, VERSION = "fastsight", 1
 LARGEST_SIDE = 2**14  # px
+LARGEST_NUMBER, SMALLEST_SCALE = 1e6, 1e-6  # of statistics and temperatures; beyond them float32 says nothing
 LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
 KINDS = {
     "classes": list,
@@ -47,8 +48,12 @@ def parse(path: Path) -> dict[str, Any]:
         raise ModelError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}): export it again") from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise ModelError(f"{path} describes no model of ours: give the model.json that app.train wrote")
-    if facts.get("version") != VERSION:
-        raise ModelError(f"{path} has version {facts.get('version')!r} of the format, this program knows {VERSION}")
+    version = facts.get("version")
+    if type(version) is not int or version != VERSION:
+        raise ModelError(
+            f"{path} has version {brief(version)} of the format, this program knows {VERSION}: "
+            "export the model again, or take the fastsight that wrote it"
+        )
     if wrong := unsound(facts, [*PREDICTION, *REBUILDING]):
         raise ModelError(f"{path} is damaged ({wrong}): export the model again")
     return facts
@@ -65,17 +70,26 @@ def unsound(facts: Any, needed: Iterable[str] = PREDICTION) -> str:
 def _has_sound_values(facts: dict[str, Any]) -> bool:
     classes, size, mean, std = (facts[key] for key in ("classes", "image_size", "mean", "std"))
     sides = size if isinstance(size, list) else [size, size]
-    temperature = facts.get("temperature", 1.0)
+    padding = facts.get("padding", "reflection")
     return (
-        isinstance(temperature, (int, float))
-        and 0 < temperature < float("inf")
-        and len(classes) > 0
+        len(classes) > 0
         and all(isinstance(name, str) for name in classes)
+        and len(set(classes)) == len(classes)
         and len(sides) == 2
-        and all(isinstance(side, int) and 0 < side <= LARGEST_SIDE for side in sides)
+        and all(type(side) is int and 0 < side <= LARGEST_SIDE for side in sides)
         and len(mean) == len(std) == 3
-        and all(isinstance(value, (int, float)) for value in [*mean, *std])
-        and 0 not in std
+        and all(_is_number(value) for value in mean)
+        and all(_is_scale(value) for value in [*std, facts.get("temperature", 1.0)])
         and facts["resize"] in METHODS
-        and facts.get("padding", "reflection") in PADDING
+        and isinstance(padding, str)
+        and padding in PADDING
     )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a float32 holds `value` and what is computed with it; JSON has ``true``, ``NaN`` and any digits."""
+    return type(value) in (int, float) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
+
+
+def _is_scale(value: Any) -> bool:
+    return _is_number(value) and value >= SMALLEST_SCALE

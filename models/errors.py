@@ -5,6 +5,11 @@ raise ModelError(f"unknown architecture 'resnt18'{did_you_mean('resnt18', names)
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from reprlib import Repr
+from typing import Any
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 80  # characters; a name of timm's has 50
 
 
 class ModelError(ValueError):
@@ -17,6 +22,11 @@ class ModelError(ValueError):
 
 class Refused(ModelError):
     """A file that asks for code to be run; the message names it."""
+
+
+def brief(value: Any) -> str:
+    """What a file holds, as a message may repeat it: on one line, and cut in the middle where it is long."""
+    return _SHORT.repr(value)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.errors import ModelError
+from models.errors import ModelError, brief
 
 
 class AdaptiveConcatPool2d(nn.Module):
@@ -69,6 +69,7 @@ SETTINGS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
     "SiLU": (nn.SiLU, ()),
     "Identity": (nn.Identity, ()),
 }
+LARGEST_SETTING = 2**17  # five times the widest of torchvision's; a batch norm has its memory before it has its weights
 SEQUENCES = ("Sequential", "LinBnDrop")  # fastai's LinBnDrop is a sequence and nothing more
 
 
@@ -106,6 +107,9 @@ def build(description: dict[str, Any]) -> nn.Module:
     kind = settings.pop("layer", None)
     if kind == "Sequential":
         return nn.Sequential(*(build(layer) for layer in settings["layers"]))
-    if kind not in SETTINGS or set(settings) != set(SETTINGS[kind][1]):
-        raise ModelError(f"its description has an unknown layer {kind!r}: export the model again")
+    if not isinstance(kind, str) or kind not in SETTINGS or set(settings) != set(SETTINGS[kind][1]):
+        raise ModelError(f"its description has an unknown layer {brief(kind)}: export the model again")
+    sizes = [size for value in settings.values() for size in (value if isinstance(value, list) else [value])]
+    if any(isinstance(size, int) and not 0 <= size <= LARGEST_SETTING for size in sizes):
+        raise ModelError(f"its description has an impossible {kind}: export the model again")
     return SETTINGS[kind][0](**settings)

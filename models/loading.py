@@ -6,16 +6,13 @@ predictor.probabilities([image, ...])       # (N, classes)
 A ``model.pkl`` with its description beside it is not unpickled at all; without one it is read through an allow-list.
 """
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
-from models import sidecar
+from models import archive, sidecar
 from models.errors import ModelError
 from models.light_import import import_lightly
 from models.temperature import Uncalibrated
-
-GIVE = "give the model.pkl that app.train wrote"
 
 
 def load(path: Path, trust: bool = False, raw: bool = False) -> Any:
@@ -39,6 +36,7 @@ def load(path: Path, trust: bool = False, raw: bool = False) -> Any:
         No such file, it holds something else, or needs `trust`; the message says what.
     """
     found = _load(path, trust)
+    found.source = path
     if not raw:
         return found
     try:
@@ -49,7 +47,8 @@ def load(path: Path, trust: bool = False, raw: bool = False) -> Any:
 
 def _load(path: Path, trust: bool) -> Any:
     if not path.is_file():
-        raise ModelError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, give an exported model.pkl")
+        what = "is a folder" if path.is_dir() else "is no regular file" if path.exists() else "no such file"
+        raise ModelError(f"{path}: {what}, give an exported model.pkl")
     if path.stat().st_size == 0:
         raise ModelError(f"{path} is empty: export the model again")
     if path.suffix == ".onnx":
@@ -57,8 +56,10 @@ def _load(path: Path, trust: bool) -> Any:
 
         return load_onnx(path)
     if path.suffix not in (sidecar.JSON, sidecar.WEIGHTS):
-        _check_archive(path)
+        archive.check(path)
     facts = sidecar.read(path)
+    if facts is None:
+        archive.check_content(path)
     if facts is None and trust:
         from models.trusted import load_trusted
 
@@ -70,20 +71,8 @@ def _load(path: Path, trust: bool) -> Any:
         return load_safely(path)
     from models.predictor import of_facts
 
+    weights = sidecar.load_weights(path)
     try:
-        return of_facts(facts, sidecar.load_weights(path), trust)
+        return of_facts(facts, weights, trust)
     except ModelError as error:
         raise ModelError(f"{path} {error}") from error
-
-
-def _check_archive(path: Path) -> None:
-    """See that `path` is an archive as torch.save writes it."""
-    if not zipfile.is_zipfile(path):
-        with path.open("rb") as stream:
-            if stream.read(2) == b"PK":
-                raise ModelError(f"{path} is incomplete, its end is missing: copy or export it again")
-    else:
-        with zipfile.ZipFile(path) as archive:
-            if any(name.endswith("/data.pkl") for name in archive.namelist()):
-                return
-    raise ModelError(f"{path} is not an exported model: {GIVE}")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from models.answers import answer
 from models.description import FORMAT, unsound
 from models.errors import ModelError
 from models.preparation import Preparation
@@ -24,6 +25,8 @@ INSTALL = 'pip install "fastsight[onnx]"'
 
 class OnnxPredictor:
     """A session of onnxruntime with the methods of `models.predictor.Predictor`."""
+
+    source: Path | None = None
 
     def __init__(self, session: Any, facts: dict[str, Any]):
         self.session, self.facts = session, facts
@@ -47,6 +50,9 @@ class OnnxPredictor:
 
     def logits(self, images: Sequence[Image.Image]) -> np.ndarray:
         """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
+        return answer(self.source, self._logits, images, len(self.classes))
+
+    def _logits(self, images: Sequence[Image.Image]) -> np.ndarray:
         (name,) = (wanted.name for wanted in self.session.get_inputs())
         (logits,) = self.session.run(None, {name: self.preparation.pixels(images)})
         return logits
@@ -73,6 +79,8 @@ def load_onnx(path: Path) -> OnnxPredictor:
     except Exception as error:  # of onnxruntime's own classes
         reason = " ".join(str(error).split())[:120]
         raise ModelError(f"{path} is not a readable ONNX file ({reason}): export it again") from error
-    if unsound(facts):
+    if facts is None:
         raise ModelError(f"{path} says nothing of its classes: give an ONNX file that app.export wrote")
+    if wrong := unsound(facts):
+        raise ModelError(f"{path} has a damaged description ({wrong}): export it again")
     return OnnxPredictor(session, facts)

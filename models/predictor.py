@@ -6,12 +6,14 @@ predictor.probabilities([image, ...])       # (N, classes)
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from models.answers import answer
 from models.preparation import Preparation
 from models.rebuild import rebuild
 
@@ -26,8 +28,10 @@ class Predictor:
     """Class names, and probabilities for images.
 
     ``image_size`` is the side in pixels to which it resizes an image, or None when it takes images as they are;
-    ``facts`` is what is known of the model, in the form of its description (`models.sidecar`).
+    ``facts`` is what is known of the model, in the form of its description (`models.sidecar`); ``source`` is its file.
     """
+
+    source: Path | None = None
 
     def __init__(self, network: nn.Module, preparation: Preparation, facts: Mapping[str, Any]):
         self.network, self.preparation, self.facts = network.eval(), preparation, dict(facts)
@@ -63,7 +67,16 @@ class Predictor:
         return self.logits(images).softmax(1)
 
     def logits(self, images: Sequence[Image.Image]) -> Tensor:
-        """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
+        """What the network says, before it is made into probabilities, float32 (len(images), len(classes)).
+
+        Raises
+        ------
+        ModelError
+            It cannot be run, or says what is no number (`models.answers`).
+        """
+        return answer(self.source, self._logits, images, len(self.classes))
+
+    def _logits(self, images: Sequence[Image.Image]) -> Tensor:
         with torch.inference_mode():
             batch = self.normalised(images)
             if self._many:

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from models import layers
 from models.architectures import Architecture, cifar_networks
-from models.errors import ModelError
+from models.errors import ModelError, brief
 from models.light_import import import_lightly
 from models.own import load_own
 
@@ -86,11 +86,11 @@ def _build(description: Mapping[str, Any], classes: int, trust: bool) -> nn.Modu
         raise ModelError(DAMAGED)
     if family == "own":
         if not trust:
-            raise ModelError(f"runs the code of {name}: give --trust if you trust it")
-        return load_own(name)(classes)
+            raise ModelError(f"runs the code of {brief(name)[1:-1]}: give --trust if you trust it")
+        return _own(name, classes)
     if family == "cifar" and kind == "whole":
         if name not in cifar_networks():
-            raise ModelError(f"needs the architecture {name!r}, which this version does not have")
+            raise ModelError(f"needs the architecture {brief(name)}, which this version does not have")
         return cifar_networks()[name](classes)
     if family == "timm" and kind == "timm body":
         body = layers.TimmBody(_timm(name, num_classes=0), structure["features"])
@@ -104,6 +104,16 @@ def _build(description: Mapping[str, Any], classes: int, trust: bool) -> nn.Modu
         replace_classifier(network, classes)
         return network
     raise ModelError(DAMAGED)
+
+
+def _own(name: str, classes: int) -> nn.Module:
+    try:
+        network = load_own(name)(classes)
+    except SystemExit as error:  # the user's code may exit
+        raise ModelError(f"cannot be put together: {brief(name)[1:-1]} ended the program") from error
+    if not isinstance(network, nn.Module):
+        raise ModelError(f"cannot be put together: {brief(name)[1:-1]} made a {type(network).__name__}, no network")
+    return network
 
 
 def replace_classifier(network: nn.Module, classes: int) -> str:
@@ -121,7 +131,7 @@ def replace_classifier(network: nn.Module, classes: int) -> str:
 def _timm(name: str, **options: Any) -> nn.Module:
     timm = import_lightly("timm")
     if "/" in name or ":" in name or not timm.is_model(name.partition(".")[0]):
-        raise ModelError(f"needs the architecture {name!r}, which timm {timm.__version__} does not have")
+        raise ModelError(f"needs the architecture {brief(name)}, which timm {timm.__version__} does not have")
     return timm.create_model(name, pretrained=False, **options)
 
 
@@ -129,7 +139,7 @@ def _torchvision(name: str, **options: Any) -> nn.Module:
     from torchvision import models
 
     if name not in models.list_models(module=models):
-        raise ModelError(f"needs the architecture {name!r}, which this torchvision does not have")
+        raise ModelError(f"needs the architecture {brief(name)}, which this torchvision does not have")
     if name in ("googlenet", "inception_v3"):
         options["init_weights"] = False
     return models.get_model(name, weights=None, **options)

@@ -79,8 +79,8 @@ def load_safely(path: Path) -> Predictor:
     except ModelError as error:
         raise type(error)(f"{path} {error}") from error
     except Exception as error:  # a damaged pickle is a random program
-        reason = " ".join(str(error).split())[:160]
-        raise ModelError(f"{path} cannot be loaded ({type(error).__name__}: {reason}): export it again") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:160].rstrip(": ")
+        raise ModelError(f"{path} cannot be loaded ({reason}): export it again") from error
 
 
 def _description_of(learn: Placeholder, network: nn.Module) -> dict[str, Any]:

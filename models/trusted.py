@@ -7,6 +7,7 @@ predictor.learn                             # the fastai Learner
 import pickle
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from fastai.vision.augment import Resize
 from fastai.vision.core import PILImage
 from PIL import Image
 
+from models.answers import answer
 from models.errors import ModelError
 from models.own import look_in_working_directory
 
@@ -44,6 +46,8 @@ NAMING_PICKLE = SimpleNamespace(__name__="pickle", Unpickler=NamingUnpickler)
 class LearnerPredictor:
     """A Learner with the methods of `models.predictor.Predictor`."""
 
+    source: Path | None = None
+
     def __init__(self, learn: Learner):
         self.learn, self.network = learn, learn.model.eval()
         self.classes = [str(name) for name in learn.dls.vocab]
@@ -62,11 +66,14 @@ class LearnerPredictor:
 
     def probabilities(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """Class probabilities, float32 (len(images), len(classes)); rows add up to 1."""
-        return self._run(images)
+        return self._answer(images)
 
     def logits(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """What the network says, before it is made into probabilities, float32 (len(images), len(classes))."""
-        return self._run(images, act=_unchanged)
+        return self._answer(images, act=_unchanged)
+
+    def _answer(self, images: Sequence[Image.Image], **options: Any) -> torch.Tensor:
+        return answer(self.source, partial(self._run, **options), images, len(self.classes))
 
     def _run(self, images: Sequence[Image.Image], **options: Any) -> torch.Tensor:
         items = [self.prepare(image) for image in images]  # what is prepared already stays as it is
