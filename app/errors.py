@@ -22,6 +22,7 @@ FILES = {"models.errors.ModelError", "callbacks.checkpoint_file.CheckpointError"
 USERS_TURN = {"app.errors.UsageError"} | FILES | DATA
 BAD_PATH = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
 BAD_PATH_NUMBERS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS)  # which Python has no class for
+LOOP = "Symlink loop from "  # of pathlib, up to Python 3.12; a RuntimeError
 WORKER_PREFIX = "Original Traceback"  # torch re-raises a worker's exception with its traceback as message
 
 # What torch says, and what helps; the first that occurs in the message is added to the line.
@@ -152,6 +153,8 @@ def _is_one_of(error: Exception, names: set[str]) -> bool:
 
 
 def _is_bad_path(error: Exception) -> bool:
+    if isinstance(error, RuntimeError) and str(error).startswith(LOOP):
+        return True
     return isinstance(error, BAD_PATH) or (isinstance(error, OSError) and error.errno in BAD_PATH_NUMBERS)
 
 
@@ -162,6 +165,8 @@ def one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     message = str(error)
+    if message.startswith(LOOP):
+        return f"{message.removeprefix(LOOP)[1:-1]}: {os.strerror(errno.ELOOP)}"
     if WORKER_PREFIX in message:
         message = message.strip().splitlines()[-1].partition(": ")[2]
     # fastai: "Exception occured in `X` when calling event `y`:\n\t<message>"

@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
     """Load, write, compare, and keep the file only when it predicts the same."""
     args = build_parser().parse_args(argv)
     from app.image_arguments import collect
-    from app.outputs import refuse_overwriting, written
+    from app.outputs import printable, refuse_overwriting, written
 
     model, output = Path(args.model), Path(args.output)
     if output.suffix != SUFFIXES[args.to]:
@@ -58,7 +58,8 @@ def main(argv: list[str]) -> int:
         from models.safe_export import export_safetensors
 
         difference = export_safetensors(predictor, output, images, source=model, trust=args.trust)
-    print(f"{output}: greatest difference in probability {difference:.1e} on {counted(len(images), 'image')}")
+    said = f"{output}: greatest difference in probability {difference:.1e} on {counted(len(images), 'image')}"
+    print(printable(said))
     return 0
 
 

@@ -155,6 +155,7 @@ def _train(
         return
     if state is not None:  # now that all callbacks are there that have something of it
         learn.checkpoint.resume(state)
+        learn.results_csv.write()  # where nothing is left to be trained, no row is
         report.say(f"resumed after epoch {learn.epoch_timer.run_epoch}")
     with interrupt.caught():
         run_phases(learn, settings, folder)

@@ -21,8 +21,9 @@ def refuse_overwriting(flag: str, path: Path, inputs: Iterable[Path]) -> None:
     """Raise a UsageError where `path` is a folder, in a folder that is missing, or one of the `inputs`."""
     if path.is_dir():
         raise UsageError(f"{flag} {path} is a folder: give a file name")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{flag} {path}: the folder {path.parent} does not exist")
+    for place in (path.parent, path.resolve().parent):  # a link is followed
+        if not place.is_dir():
+            raise UsageError(f"{flag} {path}: the folder {place} does not exist")
     if path.exists() and any(os.path.exists(known) and os.path.samefile(path, known) for known in inputs):
         raise UsageError(f"{flag} {path} is read by this command: choose another name")
 

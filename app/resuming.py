@@ -31,7 +31,8 @@ def resumed(build_parser: Callable[[], argparse.ArgumentParser], argv: list[str]
     Raises
     ------
     UsageError
-        There is no run in `folder`, or another process is training it; or a flag differs from what the run began with.
+        There is no run in `folder`, or a damaged one, or another process is training it; or a flag differs from
+        what the run began with.
     """
     file = folder / "args.yaml"
     if not folder.is_dir():
@@ -45,6 +46,8 @@ def resumed(build_parser: Callable[[], argparse.ArgumentParser], argv: list[str]
         if name in given:
             raise UsageError(f"--resume and {flag} cannot be given together")
     args = parse(build_parser(), ["--config", str(file)])
+    if args.source is None and args.csv is None:
+        raise UsageError(f"--resume {folder}: its args.yaml names no data, so it is damaged: start a new run")
     for name, value in given.items():
         before = getattr(args, name)
         if name in FREE or name in NOT_SETTINGS:

@@ -28,14 +28,16 @@ def hold(folder: Path) -> None:
     Raises
     ------
     UsageError
-        Another process has it.
+        Another process has it, or its lock is a link, a pipe or a folder.
     OSError
         The folder cannot be written.
     """
     path = folder.resolve() / LOCK
     if fcntl is None or path in _held:
         return
-    stream = open(path, "a+", encoding="utf-8", errors="replace", opener=_without_links)  # noqa: SIM115  held to the end
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # it is going to be emptied
+        raise UsageError(f"--resume {folder}: {path.name} there is no file of its own: remove it")
+    stream = path.open("a+", encoding="utf-8", errors="replace")
     try:
         # By lockf: what flock takes, a forked worker that outlives a killed process would go on holding.
         fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,8 +52,3 @@ def hold(folder: Path) -> None:
     stream.write(f"process {os.getpid()}")
     stream.flush()
     _held[path] = stream
-
-
-def _without_links(path: str, flags: int) -> int:
-    """Open `path`, which is going to be emptied: not a file of the user's to which it leads."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)

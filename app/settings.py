@@ -15,6 +15,7 @@ from app.errors import UsageError
 from app.outputs import written
 from models.errors import brief
 
+LONGEST = 4096  # characters of a value: a path has no more
 NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run", "resume")
 
 
@@ -83,6 +84,8 @@ def _read(path: Path) -> dict[str, Any]:
     for key, value in values.items():
         if isinstance(value, (list, dict)):
             raise UsageError(f"{path}: {key}: expected one value, not {brief(value)}")
+        if len(str(value)) > LONGEST:
+            raise UsageError(f"{path}: {key}: {brief(value)} is longer than any value")
         if not _is_argument(str(value)):
             raise UsageError(f"{path}: {key}: {brief(value)} holds a character that no argument may have")
     return values

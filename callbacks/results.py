@@ -35,6 +35,16 @@ class ResultsCSV(RowCallback):
         self.path = Path(path)
 
     def on_row(self, row: dict[str, Any]) -> None:
+        self.write()
+
+    def write(self) -> None:
+        """Write the rows that `callbacks.timing.EpochTimer` has, in the place of whatever is there.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
         with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, restval="", extrasaction="ignore")
             writer.writeheader()

@@ -3,8 +3,10 @@
 raise ModelError(f"unknown architecture 'resnt18'{did_you_mean('resnt18', names)}")
 """
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
@@ -27,6 +29,11 @@ class Refused(ModelError):
 def brief(value: Any) -> str:
     """What a file holds, as a message may repeat it: on one line, and cut in the middle where it is long."""
     return _SHORT.repr(value)
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether safetensors and onnxruntime can open a file of that name; the system allows any bytes."""
+    return os.fsencode(path).decode("utf-8", "ignore") == str(path)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from PIL import Image
 
 from models.answers import answer
 from models.description import FORMAT, unsound
-from models.errors import ModelError
+from models.errors import ModelError, is_utf8
 from models.preparation import Preparation
 
 METADATA = FORMAT  # the key under which the description stands in the file
@@ -72,9 +72,11 @@ def load_onnx(path: Path) -> OnnxPredictor:
         raise ModelError(f"{path} needs onnxruntime: {INSTALL}") from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors alone
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", 0))  # its own build does not ask OpenMP
+    threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # of the outermost level
+    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0  # its own build does not ask OpenMP
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        source = str(path) if is_utf8(path) else path.read_bytes()
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         facts = json.loads(session.get_modelmeta().custom_metadata_map.get(METADATA, "null"))
     except Exception as error:  # of onnxruntime's own classes
         reason = " ".join(str(error).split())[:120]

@@ -34,14 +34,15 @@ def export_safetensors(
     Raises
     ------
     ModelError
-        The source does not say which architecture it is; the .json that is there is not one of ours; or the files
+        The source does not say which architecture it is; a file that is there is not one of ours; or the files
         predict otherwise.
     """
     if "architecture" not in predictor.facts:
         raise ModelError(f"{source} does not say which architecture it is, as safetensors must: give --to onnx")
     described = path.with_suffix(sidecar.JSON)
-    if described.exists() and not sidecar.is_ours(described):
-        raise ModelError(f"{described} is there already and no part of a model: choose another name")
+    for there in (path, described):
+        if there.exists() and not sidecar.is_ours(there):
+            raise ModelError(f"{there} is there already and no part of a model: choose another name")
     with whole_files(path, described) as (written, _):
         pickle = source if source.resolve() == path.with_suffix(".pkl").resolve() else None
         sidecar.write(written, description(predictor), predictor.network.state_dict(), pickle)

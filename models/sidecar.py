@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.description import FORMAT, VERSION, parse
-from models.errors import ModelError
+from models.errors import ModelError, is_utf8
 from models.whole_file import whole_files
 
 JSON, WEIGHTS = ".json", ".safetensors"
@@ -46,6 +46,7 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
         hashes = {"weights": sha256(whole)} | ({"pickle": sha256(pickle)} if pickle else {})
         content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
         described.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")  # in ASCII, which holds any name
+        whole.chmod(described.stat().st_mode)  # safetensors writes for the owner alone
 
 
 def beside(model: Path) -> tuple[Path, Path]:
@@ -55,6 +56,8 @@ def beside(model: Path) -> tuple[Path, Path]:
 
 def is_ours(path: Path) -> bool:
     """Whether a .json or .safetensors file is one that `write` may replace: its own, by what stands at its head."""
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its other end
+        return False
     with path.open("rb") as stream:
         head = stream.read(HEAD)
     if path.suffix == WEIGHTS:
@@ -101,10 +104,10 @@ def read(model: Path) -> dict[str, Any] | None:
 
 def load_weights(model: Path) -> dict[str, Any]:
     """The tensors beside `model`, by name, on the CPU."""
-    from safetensors.torch import load_file
+    from safetensors.torch import load, load_file
 
     path = model.with_suffix(WEIGHTS)
     try:
-        return load_file(path)
+        return load_file(path) if is_utf8(path) else load(path.read_bytes())
     except Exception as error:  # its own class, which says nothing to the user
         raise ModelError(f"{path} is damaged ({' '.join(str(error).split())[:120]}): export it again") from error

@@ -166,3 +166,24 @@ def test_a_reader_that_has_seen_enough(tmp_path):
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(timeout=60) == 1
+
+
+def test_a_name_that_colours_the_terminal(capsys):
+    def main(argv):
+        raise FileNotFoundError(2, "No such file or directory", "a\x1b[31m\nb.pkl")
+
+    assert run(main, []) == 2
+    assert capsys.readouterr().err == "error: a\\x1b[31m\\nb.pkl: No such file or directory\n"
+
+
+def test_a_loop_of_links(tmp_path, capsys):
+    (tmp_path / "loop").symlink_to("loop")
+
+    def main(argv):
+        from app.outputs import written
+
+        with written(tmp_path / "loop"):
+            raise AssertionError("not reached")
+
+    assert run(main, []) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path}/loop: Too many levels of symbolic links\n"

@@ -4,6 +4,7 @@ python -m pytest tests/app/test_export.py
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -167,3 +168,65 @@ def test_an_onnx_file_is_not_exported_again(here, export, onnx_file, colours_onc
 def test_a_fine_tuned_network_as_onnx(here, export, fine_tuned, colours_once):
     result = export(fine_tuned[1] / "model.pkl", "--to", "onnx", "-o", "m.onnx", "--check", colours_once)
     assert (result.code, result.err) == (0, "")
+
+
+def test_weights_of_another_program_are_not_replaced(here, export, model, colours_once):
+    (here / "x.safetensors").write_text("precious")
+    line = "x.safetensors is there already and no part of a model: choose another name"
+    words = ("--to", "safetensors", "-o", "x.safetensors", "--check", colours_once)
+    assert export(model, *words) == (2, "", f"error: {line}\n")
+    assert (here / "x.safetensors").read_text() == "precious"
+
+
+def test_a_pipe_is_not_waited_for(here, export, model, colours_once):
+    os.mkfifo(here / "x.json")
+    line = "x.json is there already and no part of a model: choose another name"
+    words = ("--to", "safetensors", "-o", "x.safetensors", "--check", colours_once)
+    assert export(model, *words) == (2, "", f"error: {line}\n")
+
+
+def test_a_link_into_a_folder_that_is_not_there(here, export, model):
+    (here / "x.onnx").symlink_to("no/x.onnx")
+    line = f"--output x.onnx: the folder {here}/no does not exist"
+    assert export(model, "--to", "onnx", "-o", "x.onnx") == (2, "", f"error: {line}\n")
+
+
+def rewritten(onnx_file, path, **facts):
+    """The ONNX file with another description."""
+    import onnx
+
+    graph = onnx.load(onnx_file)
+    (entry,) = graph.metadata_props
+    entry.value = json.dumps(json.loads(entry.value) | facts)
+    onnx.save(graph, path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ({"classes": ["a", "b", "c"]}, "m.onnx answers 16 x 3 by (16, 2) values: export the model again"),
+        ({"mean": ["x"] * 3}, "m.onnx has a damaged description (values out of range): export it again"),
+    ],
+)
+def test_an_onnx_file_with_another_description(here, call, onnx_file, colours_once, facts, line):
+    rewritten(onnx_file, here / "m.onnx", **facts)
+    assert call(predict, "m.onnx", colours_once / "train") == (2, "", f"error: {line}\n")
+
+
+def test_an_onnx_file_for_another_size(here, call, onnx_file, colours_once):
+    rewritten(onnx_file, here / "m.onnx", image_size=33)
+    code, out, err = call(predict, "m.onnx", colours_once)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: m.onnx cannot be run (InvalidArgument: ")
+
+
+@pytest.mark.parametrize("threads", ["4,2", "many"])
+def test_what_openmp_is_told_of_threads(call, onnx_file, colours_once, monkeypatch, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    assert call(predict, onnx_file, colours_once).code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_an_onnx_file_whose_name_is_no_text(here, call, onnx_file, colours_once):
+    shutil.copy(onnx_file, here / "m\udcff.onnx")
+    assert call(predict, "m\udcff.onnx", colours_once) == call(predict, onnx_file, colours_once)

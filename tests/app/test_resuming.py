@@ -3,6 +3,7 @@
 python -m pytest tests/app/test_resuming.py
 """
 
+import os
 import shutil
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 import yaml
 
 from app.errors import UsageError
-from app.resuming import resumed
+from app.resuming import last_checkpoint, resumed
 from app.train_args import build_parser
 from callbacks.checkpoint_file import read_checkpoint
 
@@ -90,12 +91,96 @@ def last_line(result):
     return result.err.splitlines()[-1]
 
 
+def unusable(folder, problem):
+    way_out = f"put back what it was, or start a new run with --config {folder}/args.yaml"
+    return f"error: --resume {folder}: {problem}: {way_out}"
+
+
 def test_a_damaged_checkpoint(train, run_folder):
     path = run_folder / "checkpoints" / "last.pth"
     path.write_bytes(path.read_bytes()[:1000])
     result, _ = train("--resume", run_folder)
-    assert result.code == 1
-    assert last_line(result) == f"error: {path} is damaged, or no checkpoint"
+    assert result.code == 2
+    assert last_line(result) == unusable(run_folder, f"{path} is damaged, or no checkpoint")
+
+
+def test_a_flipped_bit_in_a_checkpoint(train, run_folder):
+    path = run_folder / "checkpoints" / "last.pth"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 64
+    path.write_bytes(content)
+    result, _ = train("--resume", run_folder)
+    assert (result.code, last_line(result)) == (2, unusable(run_folder, f"{path} is damaged, or no checkpoint"))
+
+
+def test_a_checkpoint_that_leads_nowhere(train, run_folder):
+    """The disk on which it lies may be missing: that is no reason to begin again."""
+    path = run_folder / "checkpoints" / "last.pth"
+    path.unlink()
+    path.symlink_to("nowhere")
+    result, _ = train("--resume", run_folder)
+    assert (result.code, last_line(result)) == (2, f"error: {path}: No such file or directory")
+
+
+def test_a_checkpoint_that_is_a_pipe(train, run_folder):
+    path = run_folder / "checkpoints" / "last.pth"
+    path.unlink()
+    os.mkfifo(path)
+    result, _ = train("--resume", run_folder)
+    assert (result.code, last_line(result)) == (2, unusable(run_folder, f"{path} is no file"))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"random": None}, "the checkpoint has no random"),
+        ({"optimizer": {}}, "the checkpoint is of another training, or not what was written"),
+        ({"callbacks": {"epoch_timer": {}}}, "the checkpoint is of another training, or not what was written"),
+    ],
+)
+def test_a_checkpoint_of_another_form(train, run_folder, change, problem):
+    path, model = run_folder / "checkpoints" / "last.pth", (run_folder / "model.pkl").read_bytes()
+    torch.save(read_checkpoint(path) | change, path)
+    result, _ = train("--resume", run_folder)
+    assert (result.code, last_line(result)) == (2, unusable(run_folder, problem))
+    assert (run_folder / "model.pkl").read_bytes() == model
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"batch_size": 8}, "batch_size is 8 in its args.yaml, and was 24"),
+        ({"epochs": 3}, "epochs is 3 in its args.yaml, and was 2"),
+        ({"opt": "sgd"}, "opt is 'sgd' in its args.yaml, and was 'adam'"),
+        ({"arch": "resnet18_cifar"}, "arch is 'resnet18_cifar' in its args.yaml, and was 'resnet20_cifar'"),
+    ],
+)
+def test_settings_that_were_edited(train, run_folder, change, problem):
+    settings = yaml.safe_load((run_folder / "args.yaml").read_text()) | change
+    (run_folder / "args.yaml").write_text(yaml.safe_dump(settings))
+    result, _ = train("--resume", run_folder)
+    assert (result.code, last_line(result)) == (2, unusable(run_folder, f"{problem} when the run was broken off"))
+
+
+def test_a_step_may_consist_of_smaller_batches(run_folder):
+    """Where memory runs out, args.yaml is written before the next checkpoint."""
+    settings = yaml.safe_load((run_folder / "args.yaml").read_text()) | {"batch_size": 12, "accumulate": 2}
+    state = last_checkpoint(run_folder, ["blue", "red"], settings)
+    assert (state["args"]["batch_size"], state["args"]["accumulate"]) == (24, 1)
+
+
+def test_settings_that_are_gone(run_folder):
+    (run_folder / "args.yaml").write_text("")
+    line = f"--resume {run_folder}: its args.yaml names no data, so it is damaged: start a new run"
+    assert refusal(run_folder) == line
+
+
+def test_edited_results_are_those_of_the_checkpoint_again(train, run_folder):
+    before = (run_folder / "results.csv").read_text()
+    (run_folder / "results.csv").write_text("garbage\n" * 9)
+    result, _ = train("--resume", run_folder)
+    assert result.code == 0
+    assert (run_folder / "results.csv").read_text() == before
 
 
 def test_another_data_set(train, run_folder, colours):
@@ -114,8 +199,8 @@ def test_another_network(train, run_folder):
     path = run_folder / "checkpoints" / "last.pth"
     torch.save(read_checkpoint(path) | {"model": {"weight": torch.zeros(1)}}, path)
     result, _ = train("--resume", run_folder)
-    assert result.code == 1
-    assert last_line(result) == "error: the checkpoint holds the weights of another network"
+    assert result.code == 2
+    assert last_line(result) == unusable(run_folder, "the checkpoint holds the weights of another network")
 
 
 def test_without_a_checkpoint_it_begins_again(train, here, run_folder):

@@ -62,3 +62,18 @@ def test_a_file_system_without_locks_refuses_nobody(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fcntl, "lockf", unsupported)
     hold(tmp_path)
+
+
+def test_a_lock_that_leads_to_a_file_of_the_users(tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / LOCK).symlink_to("mine")
+    with pytest.raises(UsageError) as raised:
+        hold(tmp_path)
+    assert str(raised.value) == f"--resume {tmp_path}: .lock there is no file of its own: remove it"
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_lock_that_is_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / LOCK)
+    with pytest.raises(UsageError, match=r": \.lock there is no file of its own: remove it$"):
+        hold(tmp_path)

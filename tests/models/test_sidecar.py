@@ -4,6 +4,8 @@ python -m pytest tests/models/test_sidecar.py
 """
 
 import json
+import math
+import os
 import shutil
 import subprocess
 import sys
@@ -187,15 +189,29 @@ def change(folder, **facts):
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | facts))
 
 
+OTHER_VERSION = "this program knows 1: export the model again, or take the fastsight that wrote it"
+
+
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
         ({"format": "other"}, "describes no model of ours: give the model.json that app.train wrote"),
-        ({"version": 2}, "has version 2 of the format, this program knows 1"),
+        ({"version": 2}, f"has version 2 of the format, {OTHER_VERSION}"),
+        ({"version": True}, f"has version True of the format, {OTHER_VERSION}"),
+        ({"version": [1] * 9}, f"has version [1, 1, 1, 1, 1, 1, ...] of the format, {OTHER_VERSION}"),
         ({"classes": None}, "is damaged (classes): export the model again"),
         ({"mean": [0, 0], "std": [1, 1]}, "is damaged (values out of range): export the model again"),
         ({"image_size": 10**9}, "is damaged (values out of range): export the model again"),
         ({"resize": "stretch"}, "is damaged (values out of range): export the model again"),
+        ({"image_size": True}, "is damaged (values out of range): export the model again"),
+        ({"mean": [math.nan] * 3}, "is damaged (values out of range): export the model again"),
+        ({"mean": [10**400] * 3}, "is damaged (values out of range): export the model again"),
+        ({"mean": [True] * 3}, "is damaged (values out of range): export the model again"),
+        ({"std": [math.inf] * 3}, "is damaged (values out of range): export the model again"),
+        ({"std": [-0.2] * 3}, "is damaged (values out of range): export the model again"),
+        ({"temperature": 1e300}, "is damaged (values out of range): export the model again"),
+        ({"padding": ["zeros"]}, "is damaged (values out of range): export the model again"),
+        ({"classes": ["a", "a", "b"]}, "is damaged (values out of range): export the model again"),
         ({"structure": {}}, "its description is damaged: export the model again"),
         ({"architecture": "resnet1_cifar"}, "needs the architecture 'resnet1_cifar', which this version does not have"),
     ],
@@ -226,3 +242,46 @@ def test_a_module_is_only_imported_when_it_is_trusted(copy, tmp_path, monkeypatc
     message = "model.json runs the code of touching:build: give --trust if you trust it"
     assert message_of(copy / "model.json") == message
     assert not (tmp_path / "touched").exists()
+
+
+def test_a_head_that_would_take_all_memory(copy):
+    layer = {"layer": "BatchNorm1d", "num_features": 3 * 10**8, "eps": 1e-5, "momentum": 0.1}
+    head = layer | {"affine": True, "track_running_stats": True}
+    change(copy, architecture="resnet18", family="torchvision", structure={"kind": "body", "children": 8, "head": head})
+    message = "model.json its description has an impossible BatchNorm1d: export the model again"
+    assert message_of(copy / "model.json") == message
+
+
+def test_a_network_of_ones_own_that_ends_the_program(copy):
+    change(copy, architecture="sys:exit", family="own", structure={"kind": "whole"})
+    message = "model.json cannot be put together: sys:exit ended the program"
+    assert message_of(copy / "model.json", trust=True) == message
+
+
+def test_a_callable_that_makes_no_network(copy):
+    change(copy, architecture="builtins:range", family="own", structure={"kind": "whole"})
+    message = "model.json cannot be put together: builtins:range made a range, no network"
+    assert message_of(copy / "model.json", trust=True) == message
+
+
+def test_weights_that_are_no_safetensors_are_named_once(copy):
+    (copy / "model.safetensors").write_bytes(b"junk" * 9)
+    change(copy, sha256={"weights": sidecar.sha256(copy / "model.safetensors")})
+    assert message_of(copy / "model.json").startswith("model.safetensors is damaged (")
+
+
+def test_a_pipe_is_no_model(tmp_path):
+    os.mkfifo(tmp_path / "model.pkl")
+    assert message_of(tmp_path / "model.pkl") == "model.pkl: is no regular file, give an exported model.pkl"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_a_name_of_any_bytes(copy, photo):
+    for file in [*copy.iterdir()]:
+        file.rename(copy / f"b\udcff{file.suffix}")
+    found = models.load(copy / "b\udcff.safetensors").probabilities([photo])
+    torch.testing.assert_close(found, models.load(copy / "b\udcff.pkl").probabilities([photo]))
+
+
+def test_all_files_may_be_read_by_the_same_people(bundle):
+    assert len({path.stat().st_mode for path in bundle().iterdir()}) == 1
