@@ -44,7 +44,9 @@ def parse(path: Path) -> dict[str, Any]:
         if path.stat().st_size > LARGEST:
             raise ValueError("too large")
         facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}): export it again") from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise ModelError(f"{path} describes no model of ours: give the model.json that app.train wrote")

@@ -95,7 +95,7 @@ def read(model: Path) -> dict[str, Any] | None:
             raise ModelError(f"{described}: {weights.name} is missing: keep the two together")
         if hashes.get("weights") != sha256(weights):
             raise ModelError(f"{weights} is not the file that {described.name} describes: export the model again")
-    except ModelError:
+    except (ModelError, OSError):  # which may be for the eyes of another user alone
         if is_pickle:
             return None
         raise

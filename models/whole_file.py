@@ -23,7 +23,11 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
         What went wrong with a temporary file, said of the one it was to become.
     """
     targets = [path.resolve() for path in paths]
-    with TemporaryDirectory(dir=targets[0].parent, prefix=".export-") as folder:
+    try:
+        temporary = TemporaryDirectory(dir=targets[0].parent, prefix=".export-")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(paths[0])) from error
+    with temporary as folder:
         partials = [Path(folder, target.name) for target in targets]
         try:
             yield partials

@@ -62,3 +62,10 @@ def test_a_link_is_followed(tmp_path):
         partial.write_text("whole")
     assert link.is_symlink()
     assert (tmp_path / "store" / "model-1.pkl").read_text() == "whole"
+
+
+def test_where_nothing_can_be_written_the_file_is_named(tmp_path):
+    wanted = tmp_path / "no" / "model.safetensors"
+    with pytest.raises(FileNotFoundError) as raised, whole_files(wanted):
+        raise AssertionError("not reached")
+    assert raised.value.filename == str(wanted)
