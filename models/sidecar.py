@@ -9,6 +9,8 @@ not taken for the one it describes. Importing this file is cheap: torch comes wi
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from models.whole_file import whole_files
 
 JSON, WEIGHTS = ".json", ".safetensors"
 HEAD = 4096  # bytes
+OS_ERROR = re.compile(r"\(os error (\d+)\)")  # all that safetensors says of a full disk
 
 
 def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pickle: Path | None = None) -> None:
@@ -34,7 +37,13 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
         CPU tensors by name; floating ones are written as float32.
     pickle
         The model.pkl of which this is the safe half, which is there already.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     tensors = {
@@ -42,7 +51,12 @@ def write(path: Path, facts: Mapping[str, Any], weights: Mapping[str, Any], pick
         for name, tensor in weights.items()
     }
     with whole_files(path, path.with_suffix(JSON)) as (whole, described):
-        save_file(tensors, whole, metadata={"format": FORMAT})
+        try:
+            save_file(tensors, whole, metadata={"format": FORMAT})
+        except SafetensorError as error:
+            if not (found := OS_ERROR.search(str(error))):
+                raise
+            raise OSError(int(found[1]), os.strerror(int(found[1])), str(whole)) from error
         hashes = {"weights": sha256(whole)} | ({"pickle": sha256(pickle)} if pickle else {})
         content = {"format": FORMAT, "version": VERSION, **facts, "sha256": hashes}
         described.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")  # in ASCII, which holds any name

@@ -83,6 +83,8 @@ def test_any_text_is_a_value(tmp_path, value):
         ),
         ("pretrained: maybe", "mine.yaml: pretrained: expected true or false, not 'maybe'"),
         ("epochs: [1, 2]", "mine.yaml: epochs: expected one value, not [1, 2]"),
+        (f"epochs: {list(range(9))}", "mine.yaml: epochs: expected one value, not [0, 1, 2, 3, 4, 5, ...]"),
+        (f"name: {'x' * 5000}", f"mine.yaml: name: '{'x' * 37}...{'x' * 38}' is longer than any value"),
         ("source: [1, 2]", "mine.yaml: source: expected one value, not [1, 2]"),
         ("name: 2024-13-45", "mine.yaml is not YAML: month must be in 1..12"),
         ("epochs: !!int x", "mine.yaml is not YAML: invalid literal for int() with base 10: 'x'"),

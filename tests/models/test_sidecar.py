@@ -294,3 +294,16 @@ def test_what_only_others_may_read(copy, file):
     assert models.load(copy / "model.pkl").classes == ["ant", "bee", "Wespe ä"]
     with pytest.raises((ModelError, PermissionError), match="Permission denied"):
         models.load(copy / file)
+
+
+def test_a_disk_without_room(tmp_path):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as raised:
+            sidecar.write(tmp_path / "model.safetensors", {}, {"weight": torch.zeros(10**6)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert raised.value.filename == str(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
