@@ -287,10 +287,11 @@ def test_all_files_may_be_read_by_the_same_people(bundle):
     assert len({path.stat().st_mode for path in bundle().iterdir()}) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads all")
 @pytest.mark.parametrize("file", ["model.json", "model.safetensors"])
 def test_what_only_others_may_read(copy, file):
     (copy / file).chmod(0)
+    if os.access(copy / file, os.R_OK):
+        pytest.skip("root reads all")
     assert models.load(copy / "model.pkl").classes == ["ant", "bee", "Wespe ä"]
     with pytest.raises((ModelError, PermissionError), match="Permission denied"):
         models.load(copy / file)
