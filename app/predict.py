@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from app.argument_types import positive
-from app.errors import FAILURE, UsageError, run, say_error
+from app.error_lines import say_error
+from app.errors import FAILURE, UsageError, run
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"

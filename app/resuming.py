@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.errors import UsageError, one_line
+from app.error_lines import one_line
+from app.errors import UsageError
 from app.run_lock import hold
 from app.settings import NOT_SETTINGS, parse
 from app.terminal import shell_word

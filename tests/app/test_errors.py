@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from app.argument_types import positive
-from app.errors import UsageError, one_line, run
+from app.error_lines import one_line
+from app.errors import UsageError, run
 from app.parser import Parser
 from app.train_args import build_parser
 from callbacks.finite import NonFiniteLoss

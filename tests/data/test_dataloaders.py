@@ -13,7 +13,7 @@ from fastai.data.core import TfmdDL
 from PIL import Image
 
 import data
-from app.errors import one_line
+from app.error_lines import one_line
 from data import DataError, Sample, Scan
 from data.dataloaders import default_workers
 from data.normalize import NormalizeBytes
