@@ -17,6 +17,7 @@ from torch.utils.tensorboard import SummaryWriter
 from app import report
 from app.evaluation.scores import Scores
 from app.outputs import printable
+from models.errors import reason_of
 
 MOST = 1000  # images: with their pictures a projector of more is slow in a browser
 # Of the features: it is by these that the projector finds neighbours, and a file of all is 20 times larger.
@@ -89,7 +90,7 @@ def write_graph(
             # add_graph would trace three times more, to compare; what is traced already it takes as it is.
             writer.add_graph(torch.jit.trace(_weightless(model), image, check_trace=False), image)
     except Exception as error:  # networks that cannot be copied or traced fail in many ways
-        reason = " ".join(str(error).split())[:120]
+        reason = reason_of(error)
         report.warn(f"TensorBoard has no graph of the network, which cannot be traced ({reason})")
 
 

@@ -11,8 +11,7 @@ import sys
 
 # What the user can mend.
 DATA = {"data.errors.DataError"}
-FILES = {"models.errors.ModelError", "callbacks.checkpoint_file.CheckpointError"}
-USERS_TURN = {"app.errors.UsageError"} | FILES | DATA
+USERS_TURN = {"app.errors.UsageError", "models.errors.ModelError", "callbacks.checkpoint_file.CheckpointError"} | DATA
 BAD_PATH = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
 BAD_PATH_NUMBERS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS)  # which Python has no class for
 LOOP = "Symlink loop from "  # of pathlib, up to Python 3.12; a RuntimeError

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.errors import UsageError
 from app.outputs import written
-from models.errors import brief
+from models.errors import brief, reason_of
 
 LONGEST = 4096  # characters of a value: a path has no more
 NOT_SETTINGS = ("help", "config", "debug", "list_archs", "dry_run", "resume")
@@ -72,7 +72,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror}") from error
     except Exception as error:  # beside its own errors PyYAML lets through what int(), date() and others raise
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+        raise UsageError(f"{path} is not YAML: {reason_of(error, None)}") from error
     if values is None:
         return {}
     if not isinstance(values, dict):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.errors import ModelError
+from models.errors import ModelError, reason_of
 
 AGAIN = "export the model again"
 OF_THE_MACHINE = ("memory", "exhausted")  # what such errors speak of: no fault of the file
@@ -28,7 +28,7 @@ def answer(source: Path | None, run: Callable[[Sequence[Any]], Any], images: Seq
     try:
         logits = run(images)
     except Exception as error:
-        reason = " ".join(str(error).split())[:160]
+        reason = reason_of(error, 160)
         if any(sign in reason.lower() for sign in OF_THE_MACHINE):
             raise
         raise ModelError(f"{name} cannot be run ({type(error).__name__}: {reason}): {AGAIN}") from error

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from models.errors import ModelError, Refused
+from models.errors import ModelError, Refused, reason_of
 
 GIVE = "give the model.pkl that app.train wrote"
 # Of a zip file that is damaged or of a rarer kind, encrypted say.
@@ -45,18 +45,18 @@ def check_content(path: Path) -> None:
         One is not; or a pickle would make room for what it does not hold.
     """
     with _opened(path) as archive:
-        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
-        damaged = None if packed else archive.testzip()
-        entries = [] if packed or damaged else archive.infolist()  # not by name: one may be there twice
-        pickles = [archive.read(entry) for entry in entries if entry.filename.endswith(".pkl")]
-    if packed:
-        raise Refused(f"{path} refused, it is compressed, as no exported model is: export it again")
-    if damaged:
-        raise ModelError(f"{path} is damaged (in {damaged}): copy or export it again")
+        entries = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise Refused(f"{path} refused, it is compressed, as no exported model is: export it again")
+        if damaged := archive.testzip():
+            raise ModelError(f"{path} is damaged (in {damaged}): copy or export it again")
+        pickles = [
+            archive.read(entry) for entry in entries if entry.filename.endswith(".pkl")
+        ]  # one may be there twice
     try:
         makes_room = any(_makes_room(content) for content in pickles)
     except ValueError as error:  # an unpickler may be less particular, and go on
-        raise ModelError(f"{path} is damaged ({' '.join(str(error).split())[:120]}): export it again") from error
+        raise ModelError(f"{path} is damaged ({reason_of(error)}): export it again") from error
     if makes_room:
         raise Refused(f"{path} refused, it would take memory for objects that it does not have: export it again")
 
@@ -73,6 +73,4 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except UNREADABLE as error:
-        raise ModelError(
-            f"{path} is damaged ({' '.join(str(error).split())[:120]}): copy or export it again"
-        ) from error
+        raise ModelError(f"{path} is damaged ({reason_of(error)}): copy or export it again") from error

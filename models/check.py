@@ -8,7 +8,7 @@ import pickle
 import torch
 from torch import nn
 
-from models.errors import ModelError
+from models.errors import ModelError, reason_of
 from models.inputs import stats_and_size
 from models.spec import Spec
 
@@ -51,7 +51,7 @@ def _check_pass(network: nn.Module, spec: Spec, mode: str) -> None:
         with torch.no_grad():
             logits = network(torch.zeros(IMAGES, 3, size, size, device=device))
     except (Exception, SystemExit) as error:  # any layer may refuse, in its own way
-        reason = " ".join(str(error).split())[:120]
+        reason = reason_of(error)
         raise ModelError(f"{name} cannot take images of {size} px{mode} ({reason}): {_way_out(spec)}") from error
     shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
     if shape != (IMAGES, classes):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from models.errors import ModelError, brief
+from models.errors import ModelError, brief, reason_of
 from models.resizing import METHODS, PADDING
 
 FORMAT, VERSION = "fastsight", 1
@@ -47,7 +47,7 @@ def parse(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}): export it again") from error
+        raise ModelError(f"{path} cannot be read ({reason_of(error)}): export it again") from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise ModelError(f"{path} describes no model of ours: give the model.json that app.train wrote")
     version = facts.get("version")

@@ -31,6 +31,11 @@ def brief(value: Any) -> str:
     return _SHORT.repr(value)
 
 
+def reason_of(error: BaseException, most: int | None = 120) -> str:
+    """The message of another program's `error` on one line, of at most so many characters; None is for all."""
+    return " ".join(str(error).split())[:most]
+
+
 def is_utf8(path: Path) -> bool:
     """Whether safetensors and onnxruntime can open a file of that name; the system allows any bytes."""
     return os.fsencode(path).decode("utf-8", "ignore") == str(path)

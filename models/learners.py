@@ -28,7 +28,7 @@ from models import airbench_training, efficientnet_lite, linear_head
 from models.airbench import AIRBENCH, whiten_by
 from models.architectures import cifar_networks
 from models.check import check_network
-from models.errors import ModelError
+from models.errors import ModelError, reason_of
 from models.own import load_own
 from models.rebuild import replace_classifier
 from models.spec import Spec
@@ -138,13 +138,13 @@ def _own_network(name: str, classes: int) -> nn.Module:
     except ModelError:
         raise
     except (Exception, SystemExit) as error:  # the user's code: whatever it raises is reported
-        raise ModelError(f"{name}({classes}) raised {type(error).__name__}: {' '.join(str(error).split())}") from error
+        raise ModelError(f"{name}({classes}) raised {type(error).__name__}: {reason_of(error, None)}") from error
     if not isinstance(network, nn.Module):
         raise ModelError(f"{name}({classes}) returned {type(network).__name__}, not a torch.nn.Module")
     try:
         pickle.dumps(network)
     except Exception as error:  # known now, not after hours of training
-        raise ModelError(f"{name}({classes}) cannot be saved ({' '.join(str(error).split())})") from error
+        raise ModelError(f"{name}({classes}) cannot be saved ({reason_of(error, None)})") from error
     return network
 
 
@@ -183,7 +183,7 @@ def _one_line(spec: Spec) -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
     except Exception as error:
-        name, reason = spec.arch.name, " ".join(str(error).split())[:120]
+        name, reason = spec.arch.name, reason_of(error)
         if not spec.pretrained:
             raise ModelError(
                 f"{name} cannot be built ({type(error).__name__}: {reason}): try another --arch"

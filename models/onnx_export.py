@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from models.errors import ModelError
+from models.errors import ModelError, reason_of
 from models.onnx_predictor import INSTALL, METADATA, load_onnx
 from models.predictor import Predictor
 from models.safe_export import compare, description
@@ -73,7 +73,7 @@ def export_onnx(predictor: Predictor, path: Path, images: Sequence[Image.Image])
                 dynamo=True,
             )
     except Exception as error:  # whatever the exporter meets in a network
-        reason = " ".join(str(_first_cause(error)).split())[:160]
+        reason = reason_of(_first_cause(error), 160)
         raise ModelError(f"this network cannot be exported to ONNX ({reason})") from error
     model = program.model_proto
     onnx.helper.set_model_props(model, {METADATA: json.dumps(description(predictor))})

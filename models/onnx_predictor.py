@@ -15,7 +15,7 @@ from PIL import Image
 
 from models.answers import answer
 from models.description import FORMAT, unsound
-from models.errors import ModelError, is_utf8
+from models.errors import ModelError, is_utf8, reason_of
 from models.preparation import Preparation
 
 METADATA = FORMAT  # the key under which the description stands in the file
@@ -79,7 +79,7 @@ def load_onnx(path: Path) -> OnnxPredictor:
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         facts = json.loads(session.get_modelmeta().custom_metadata_map.get(METADATA, "null"))
     except Exception as error:  # of onnxruntime's own classes
-        reason = " ".join(str(error).split())[:120]
+        reason = reason_of(error)
         raise ModelError(f"{path} is not a readable ONNX file ({reason}): export it again") from error
     if facts is None:
         raise ModelError(f"{path} says nothing of its classes: give an ONNX file that app.export wrote")

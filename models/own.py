@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from models.errors import ModelError, did_you_mean
+from models.errors import ModelError, did_you_mean, reason_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,8 +42,7 @@ def load_own(name: str) -> Callable[[int], nn.Module]:
         if absent and f"{module_name}.".startswith(f"{absent}."):  # it, not what it imports
             problem = f"no module {absent!r} here or among the installed packages"
         else:
-            message = " ".join(str(error).split())
-            problem = f"importing {module_name!r} raised {type(error).__name__}: {message}"
+            problem = f"importing {module_name!r} raised {type(error).__name__}: {reason_of(error, None)}"
         raise ModelError(f"architecture {name!r}: {problem}") from error
     if not hasattr(module, attribute):
         hint = did_you_mean(attribute, vars(module))

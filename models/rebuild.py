@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from models import layers
 from models.architectures import Architecture, cifar_networks
-from models.errors import ModelError, brief
+from models.errors import ModelError, brief, reason_of
 from models.light_import import import_lightly
 from models.own import load_own
 
@@ -63,7 +63,7 @@ def rebuild(
     except ModelError:
         raise
     except Exception as error:  # whatever a builder makes of a damaged description
-        raise ModelError(f"cannot be put together ({' '.join(str(error).split())[:160]}): export it again") from error
+        raise ModelError(f"cannot be put together ({reason_of(error, 160)}): export it again") from error
     return network.requires_grad_(False).eval()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from models.description import FORMAT, VERSION, parse
-from models.errors import ModelError, is_utf8
+from models.errors import ModelError, is_utf8, reason_of
 from models.whole_file import whole_files
 
 JSON, WEIGHTS = ".json", ".safetensors"
@@ -124,4 +124,4 @@ def load_weights(model: Path) -> dict[str, Any]:
     try:
         return load_file(path) if is_utf8(path) else load(path.read_bytes())
     except Exception as error:  # its own class, which says nothing to the user
-        raise ModelError(f"{path} is damaged ({' '.join(str(error).split())[:120]}): export it again") from error
+        raise ModelError(f"{path} is damaged ({reason_of(error)}): export it again") from error

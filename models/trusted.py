@@ -20,7 +20,7 @@ from fastai.vision.core import PILImage
 from PIL import Image
 
 from models.answers import answer
-from models.errors import ModelError
+from models.errors import ModelError, reason_of
 from models.own import look_in_working_directory
 
 
@@ -108,4 +108,4 @@ def _cause(error: Exception) -> str:
         return str(error)
     if isinstance(error, AttributeError) and error.name == "dls":
         return f"holds no Learner but {type(error.obj).__name__}: give the model.pkl that app.train wrote"
-    return f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())[:160]}): export it again"
+    return f"cannot be loaded ({type(error).__name__}: {reason_of(error, 160)}): export it again"

@@ -29,15 +29,16 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
         raise OSError(error.errno, error.strerror, str(paths[0])) from error
     with temporary as folder:
         partials = [Path(folder, target.name) for target in targets]
+        meant = dict(zip(partials, targets))
         try:
             yield partials
             for partial in partials:
                 with partial.open("rb+") as stream:
                     os.fsync(stream.fileno())
-            for partial, target in zip(partials, targets):
+            for partial, target in meant.items():
                 os.replace(partial, target)
         except OSError as error:
-            if error.filename is None or Path(os.fspath(error.filename)).parent != Path(folder):
+            target = None if error.filename is None else meant.get(Path(os.fsdecode(error.filename)))
+            if target is None:
                 raise
-            meant = targets[0].with_name(Path(error.filename).name)
-            raise OSError(error.errno, error.strerror or str(error), str(meant)) from error
+            raise OSError(error.errno, error.strerror or str(error), str(target)) from error
