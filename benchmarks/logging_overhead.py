@@ -121,7 +121,9 @@ def main(argv: list[str]) -> int:
                     ", ".join(f"{name} {seconds:.3f} s" for name, seconds in rounds[-1]._asdict().items()), flush=True
                 )
         store.close()
-    epochs, logging, end = (statistics.median(values) for values in _columns(rounds))
+    epochs = statistics.median(one.epochs - one.logging for one in rounds)
+    logging = statistics.median(one.logging for one in rounds)
+    end = statistics.median(one.end_logged - one.end for one in rounds)
     bound = max(SHARE * epochs, SECONDS)
     print(
         f"epochs {logging:.2f} s more, {logging / epochs:.1%}; end {end:.2f} s more; the bound of both is {bound:.2f} s"
@@ -135,12 +137,6 @@ def _round(learn: Learner, epochs: int, samples: list[data.Sample], size: int, f
     taken = spent(lambda: logged_epochs(learn, epochs, board))
     plain = spent(lambda: evaluation(learn, samples, size, None))
     return Round(taken, board.spent, plain, spent(lambda: evaluation(learn, samples, size, folder / "end")))
-
-
-def _columns(rounds: list[Round]) -> tuple[list[float], ...]:
-    """Of each round: the epochs without logging, the logging in them, and that of the end."""
-    rows = [(one.epochs - one.logging, one.logging, one.end_logged - one.end) for one in rounds]
-    return tuple(list(column) for column in zip(*rows))
 
 
 if __name__ == "__main__":
