@@ -20,7 +20,7 @@ from fastai.data.core import DataLoaders, Datasets
 from fastai.data.transforms import Categorize, IntToFloatTensor, Normalize, ToTensor
 from fastai.torch_core import set_seed
 from fastai.vision.core import PILImage
-from fastcore.transform import Transform
+from fasttransform import Transform
 from torchvision import transforms
 
 import data
