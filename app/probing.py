@@ -27,6 +27,7 @@ from models.features import QuickBody, features, ready
 from models.learners import macro_f1
 from models.linear_head import LinearHead
 from models.probe import Probe, balanced, fit_probe
+from models.quick_dtype import quick_dtype
 
 EPOCH, PHASE = 0, "probe"  # in the rows: before the first epoch
 MANY = 500  # images from which on a frozen graph saves more than it costs
@@ -44,11 +45,9 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
     """
     device = learn.dls.device
     learn.model.to(device)
-    dtype, reason = inference_dtype(device)
+    quick, dtype, reason = _way(device, len(learn.dls.train_ds) + len(learn.dls.valid_ds))
     started = _now(device)
     batches = WaitedFor(_batches(learn, learn.dls.train_ds, settings))
-    many = len(learn.dls.train_ds) + len(learn.dls.valid_ds) >= MANY
-    quick = QuickBody() if many and dtype is not None and device.type == "cpu" else None
     with ready(learn.model, dtype):
         x, y = features(learn.model, batches, quick)
     x, y = x.clone(), y.clone()  # out of inference mode: autograd may keep them
@@ -79,6 +78,14 @@ def probe(learn: Learner, settings: dict[str, Any]) -> None:
             "warmup": False,
         }
     )
+
+
+def _way(device: torch.device, images: int) -> tuple[QuickBody | None, torch.dtype | None, str]:
+    """How the body is run: a frozen graph or not, autocast's dtype or None for float32, and why that one."""
+    if device.type == "cpu" and images >= MANY:
+        dtype = quick_dtype()
+        return QuickBody(dtype), dtype if dtype == torch.bfloat16 else None, "what this CPU is fastest in"
+    return None, *inference_dtype(device)
 
 
 def some_of_train(learn: Learner, seed: int) -> tuple[torch.Tensor, torch.Tensor]:

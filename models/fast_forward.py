@@ -3,9 +3,9 @@
 forward = fastest(network, batch)           # batch: float32 (N, 3, height, width)
 logits = forward(batch)                     # float32 (N, classes)
 
-The other way than the network as it is: traced and frozen, which folds batch norms into convolutions, in bfloat16
-where the CPU has instructions for it, in channels-last order. Images whose class that leaves open go through the
-network as it is. It is taken where it is faster on the batch that is given, and names the same classes there.
+The other way than the network as it is: traced and frozen, which folds batch norms into convolutions, in channels-last
+order, in bfloat16 where the CPU is faster in it. Images whose class bfloat16 leaves open go through the network as it
+is. It is taken where it is faster on the batch that is given, and names the same classes there.
 """
 
 import time
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from models.frozen import Forward, frozen
+from models.quick_dtype import quick_dtype
 
 WARM_UP = 2  # runs before a frozen graph has its final form
 GAIN = 0.9  # of the time; less of a gain is not worth another rounding
@@ -25,7 +26,7 @@ LARGEST_DIFFERENCE = {torch.float32: 1e-4, torch.bfloat16: 0.03}
 def fastest(network: nn.Module, batch: Tensor) -> Forward:
     """Time both ways on `batch` and return the quicker; `network` stays as it is."""
     plain_seconds, expected = _timed(network, batch)
-    dtype = torch.bfloat16 if _has_bfloat16() else torch.float32
+    dtype = quick_dtype()
     try:
         graph = frozen(network, batch, dtype)
         quick = graph if dtype == torch.float32 else _decided(network, graph)
@@ -36,10 +37,6 @@ def fastest(network: nn.Module, batch: Tensor) -> Forward:
         return network
     faster = seconds < GAIN * plain_seconds
     return quick if faster and _agree(expected, found, LARGEST_DIFFERENCE[dtype]) else network
-
-
-def _has_bfloat16() -> bool:
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def _decided(network: nn.Module, graph: Forward) -> Forward:

@@ -41,12 +41,13 @@ def ready(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[None]:
 
 
 class QuickBody:
-    """A network without its head, in the quickest form for a CPU in bfloat16: a frozen graph, made of the first batch.
+    """A network without its head, in the quickest form for a CPU: a frozen graph in `dtype`, made of the first batch.
 
     Where that cannot be made, or computes something else, it is the network itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: torch.dtype) -> None:
+        self._dtype = dtype
         self._forward: Forward | None = None
 
     def of(self, body: nn.Module, images: Tensor) -> Forward:
@@ -54,7 +55,7 @@ class QuickBody:
         if self._forward is None:
             self._forward = body
             with suppress(Exception):  # networks that cannot be traced or converted fail in many ways
-                graph, expected = frozen(body, images, torch.bfloat16), body(images).float()
+                graph, expected = frozen(body, images, self._dtype), body(images).float()
                 if (graph(images) - expected).norm() <= LARGEST_DIFFERENCE * expected.norm():
                     self._forward = graph
         return self._forward

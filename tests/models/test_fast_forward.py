@@ -44,6 +44,16 @@ def test_a_network_that_cannot_be_frozen_runs_as_it_is(kind):
         assert fast_forward.fastest(network, IMAGES) is network
 
 
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 1e-5), (torch.bfloat16, 0.03)])
+def test_it_is_in_the_dtype_that_is_quicker_here(network, monkeypatch, dtype, atol):
+    monkeypatch.setattr(fast_forward, "GAIN", 1000.0)  # whatever is measured
+    monkeypatch.setattr(fast_forward, "quick_dtype", lambda: dtype)
+    with torch.inference_mode():
+        quick, expected = fast_forward.fastest(network, IMAGES), network(IMAGES)
+        assert quick is not network
+        torch.testing.assert_close(quick(IMAGES).softmax(1), expected.softmax(1), atol=atol, rtol=0)
+
+
 def test_a_slower_way_is_not_taken(network, monkeypatch):
     monkeypatch.setattr(fast_forward, "GAIN", 0.0)
     with torch.inference_mode():

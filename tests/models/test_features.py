@@ -65,10 +65,11 @@ def test_bf16_features_are_float32_and_close(model):
     assert torch.nn.functional.cosine_similarity(half, whole).min() > 0.99
 
 
-def test_a_frozen_body_sees_the_same(model):
+@pytest.mark.parametrize(("dtype", "casts"), [(torch.bfloat16, torch.bfloat16), (torch.float32, None)])
+def test_a_frozen_body_sees_the_same(model, dtype, casts):
     whole, _ = take(model, batches())
-    quick = QuickBody()
-    with ready(model, torch.bfloat16):
+    quick = QuickBody(dtype)
+    with ready(model, casts):
         first, y = (found.clone() for found in features(model, batches(), quick))
         again, _ = features(model, batches(), quick)
     assert quick.of(model, None) is not model  # there was a graph
@@ -85,7 +86,7 @@ class Untraceable(nn.Module):
 
 
 def test_a_body_that_cannot_be_frozen_runs_as_it_is():
-    model, quick = nn.Sequential(Untraceable(), nn.Linear(3, 3)), QuickBody()
+    model, quick = nn.Sequential(Untraceable(), nn.Linear(3, 3)), QuickBody(torch.bfloat16)
     with ready(model):
         found, _ = features(model, batches(), quick)
         expected, _ = features(model, batches())
