@@ -14,7 +14,8 @@ from typing import Any
 
 from app.argument_types import positive
 from app.error_lines import say_error
-from app.errors import FAILURE, UsageError, run
+from app.errors import FAILURE, run
+from app.model_args import add_model, refuse_explain, settled_device
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
@@ -35,11 +36,7 @@ def build_parser() -> Parser:
     add("--topk", type=positive(int), default=5, metavar="K", help="classes to show per image")
     add("--format", choices=("table", "json", "jsonl", "csv"), default="table", help="form of the output")
     add("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    add("--batch-size", "-b", type=positive(int), metavar="N", help="images per forward pass (default: chosen)")
-    add("--device", choices=("cpu", "xla"), default="cpu", help="where the network runs")
-    add("--explain", metavar="DIR", help="draw there where in each image the network sees the class (Grad-CAM)")
-    add("--raw", action="store_true", help="probabilities as they were before calibration")
-    add("--trust", action="store_true", help="run whatever code MODEL holds, as stock fastai does")
+    add_model(add, "every image")
     return parser
 
 
@@ -47,23 +44,17 @@ def main(argv: list[str]) -> int:
     """Find the images, load the model, predict batch by batch, write."""
     args = build_parser().parse_args(argv)
     from app.image_arguments import collect
-    from app.outputs import refuse_folder, refuse_overwriting
+    from app.outputs import refuse_overwriting
     from app.prediction_formats import FORMATS, output_stream
 
-    if args.explain is not None:
-        if args.device != "cpu":
-            raise UsageError("--explain is for --device cpu")
-        refuse_folder("--explain", Path(args.explain), args.images)
+    refuse_explain(args, args.images)
     sources = collect(args.images, listed=args.list)
     if args.output is not None:
         inputs = [Path(args.model), *(source for _, source in sources if isinstance(source, Path))]
         refuse_overwriting("--output", Path(args.output), inputs)
     from app.xla import predicting
 
-    if args.device == "xla":
-        from app.device import choose_device
-
-        print("device: {} ({})".format(*choose_device("xla")), file=sys.stderr)
+    settled_device(args)
     import models
 
     predictor = models.load(Path(args.model), trust=args.trust, raw=args.raw)

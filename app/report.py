@@ -1,26 +1,21 @@
-"""What ``app.train`` says, and what it writes into the run folder beside the callbacks' files.
+"""What ``app.train`` says.
 
 Talk goes to standard error; results (the epochs' rows, the end) to standard output.
 """
 
-import csv
 import os
-import shutil
 import sys
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from app.errors import running
-from app.outputs import printable, written
-from app.run_folder import versions, write_environment
-from app.settings import dump
+from app.outputs import printable
+from app.run_folder import versions
 from app.terminal import shell_word
 from data import Scan
 from data.counting import counted
 from models import Spec
-from models.sidecar import beside
 
 SAID_PACKAGES = ("python", "fastai", "torch", "torchvision", "timm")
 
@@ -76,37 +71,6 @@ def say_spec(spec: Spec, settings: dict[str, Any]) -> None:
         f"training: {' + '.join([*parts, epochs])}, batch size {settings['batch_size']}, {settings['opt']}, "
         f"learning rate {rate}, weight decay {settings['wd']}, seed {settings['seed']}"
     )
-
-
-def write_run(
-    folder: Path, settings: dict[str, Any], device: Any, reason: str, skipped: list[tuple[Path, str]]
-) -> None:
-    """Write ``args.yaml``, ``environment.json``, and ``skipped.csv``: each file left out, and why."""
-    dump(folder / "args.yaml", settings)
-    write_environment(folder, str(device), reason)
-    # surrogateescape: a file's name need not be valid Unicode.
-    with (
-        written(folder / "skipped.csv") as partial,
-        partial.open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream,
-    ):
-        csv.writer(stream).writerows([("file", "reason"), *skipped])
-
-
-@running()
-def copy_export(model: Path, export: Path) -> bool:
-    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first.
-
-    Return whether a model was there before.
-    """
-    replaced = export.exists()
-    try:
-        export.parent.mkdir(parents=True, exist_ok=True)
-        for source, target in ((model, export), *zip(beside(model), beside(export))):
-            with written(target) as path:
-                shutil.copyfile(source, path)
-    except OSError as error:
-        raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
-    return replaced
 
 
 def say_kept(best: dict[str, Any], rows: list[dict[str, Any]]) -> None:

@@ -1,20 +1,24 @@
-"""Where a run writes: a new folder each time, and never inside the data set.
+"""Where a run writes: a new folder each time, never inside the data set; what it keeps of itself, and its export.
 
 folder = new_run_folder(Path("runs"), "resnet20_cifar", 32, "first try")
 # runs/20260102-030405-resnet20_cifar-32-first-try/
 """
 
+import csv
 import json
 import os
 import platform
 import re
+import shutil
 import time
 import zipfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from app.errors import UsageError
+from app.errors import UsageError, running
 from app.outputs import written
+from app.settings import dump
 from models.sidecar import beside, is_ours
 
 PACKAGES = ("fastsight", "fastai", "torch", "torchvision", "torch_xla", "timm", "tensorboard", "pillow", "numpy")
@@ -78,6 +82,37 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def write_run(
+    folder: Path, settings: dict[str, Any], device: object, reason: str, skipped: list[tuple[Path, str]]
+) -> None:
+    """Write ``args.yaml``, ``environment.json``, and ``skipped.csv``: each file left out, and why."""
+    dump(folder / "args.yaml", settings)
+    write_environment(folder, str(device), reason)
+    # surrogateescape: a file's name need not be valid Unicode.
+    with (
+        written(folder / "skipped.csv") as partial,
+        partial.open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream,
+    ):
+        csv.writer(stream).writerows([("file", "reason"), *skipped])
+
+
+@running()
+def copy_export(model: Path, export: Path) -> bool:
+    """Copy the run's bundle to where the user wants it; each file complete or not at all, the pickle first.
+
+    Return whether a model was there before.
+    """
+    replaced = export.exists()
+    try:
+        export.parent.mkdir(parents=True, exist_ok=True)
+        for source, target in ((model, export), *zip(beside(model), beside(export))):
+            with written(target) as path:
+                shutil.copyfile(source, path)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} (the model is safe in {model})", str(export)) from error
+    return replaced
 
 
 def write_environment(folder: Path, device: str, reason: str) -> None:

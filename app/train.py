@@ -31,9 +31,9 @@ def main(argv: list[str]) -> int:
         raise UsageError("SOURCE is missing: give a folder of images, or cifar10")
     apply_recipe(args)
     started = time.perf_counter()
-    from app.run_folder import check_outputs
+    from app import run_folder
 
-    check_outputs(args.source, Path(args.output), Path(args.export))
+    run_folder.check_outputs(args.source, Path(args.output), Path(args.export))
     import data
     import models
     from app import input_pipeline, report
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> int:
     state = last_checkpoint(Path(args.resume), scan.classes, settings) if args.resume else None
     learn.path = folder = _run_folder(args, spec)
     report.say(f"run folder: {folder}")
-    report.write_run(folder, settings, device, reason, scan.skipped)
+    run_folder.write_run(folder, settings, device, reason, scan.skipped)
     if args.dry_run:
         return dry_run(learn, settings, folder)
     hold(folder)
@@ -103,7 +103,7 @@ def main(argv: list[str]) -> int:
     if outcome.interrupted:
         report.say_interrupted(folder, outcome.best, outcome.steps)
         return signalled(outcome.interrupted)
-    replaced = report.copy_export(folder / "model.pkl", Path(args.export))
+    replaced = run_folder.copy_export(folder / "model.pkl", Path(args.export))
     report.say_end(scan, spec, folder, args, outcome.best, time.perf_counter() - started, replaced=replaced)
     return 0
 
@@ -139,11 +139,11 @@ def _scan(args: Namespace, pixels: Any) -> Any:
 
 
 def _run_folder(args: Namespace, spec: Any) -> Path:
-    from app.run_folder import new_run_folder
+    from app import run_folder
 
     if args.resume:
         return Path(args.resume)
-    return new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
+    return run_folder.new_run_folder(Path(args.output), spec.arch.name, spec.image_size, args.name)
 
 
 def _list_archs(pattern: str) -> int:
