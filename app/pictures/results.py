@@ -9,11 +9,11 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-INCHES = (11, 3.4)
+INCHES = (11, 3.7)
 BLUE, ORANGE, GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
 PROBE = 0  # the epoch that stands for it
 MARGIN = 0.05  # of accuracy, below what was measured, so that a hundredth does not look like a leap
-ROOM = 1.35  # above the bars, for the legend
+BELOW = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18)}  # of a legend: there it covers no point
 LINES = {
     "loss": {"train_loss": ("training", BLUE), "valid_loss": ("validation", ORANGE)},
     "quality on validation images": {"accuracy": ("accuracy", BLUE), "f1": ("macro F1", ORANGE)},
@@ -44,12 +44,11 @@ def draw_results(rows: Sequence[Mapping[str, Any]]) -> Figure:
     times.bar(epochs, waits, bottom=steps, color=ORANGE, label="waiting for images")
     times.bar(epochs, [row["valid_seconds"] for row in rows], bottom=below, color=GREY, label="validation")
     times.set_title("seconds", fontsize="medium")
-    times.set_ylim(top=times.get_ylim()[1] * ROOM)
     for axes in (*curves, times):
         axes.set(xlabel="epoch", xlim=(epochs[0] - 0.6, epochs[-1] + 0.6))
         # Of one epoch, the locator finds no whole numbers.
         axes.xaxis.set_major_locator(MaxNLocator(integer=True) if len(epochs) > 1 else FixedLocator(epochs))
         axes.xaxis.set_major_formatter(lambda epoch, _: "probe" if epoch == PROBE else f"{epoch:.0f}")
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", ncols=3, columnspacing=1, handlelength=1.2, frameon=False, **BELOW)
         axes.spines[["top", "right"]].set_visible(False)
     return figure

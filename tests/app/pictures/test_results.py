@@ -45,8 +45,11 @@ def test_every_point_is_within_its_axes_and_every_part_is_named(epochs):
             assert (places[:, 1] + room <= axes.bbox.y1).all()
             assert (places[:, 1] - room >= axes.bbox.y0).all()
     assert all(axes.get_xlabel() == "epoch" for axes in figure.axes)
-    legend = figure.axes[2].get_legend().get_window_extent()
-    assert not any(bar.get_window_extent().overlaps(legend) for bar in figure.axes[2].patches)
+    for axes in figure.axes:
+        legend = axes.get_legend().get_window_extent()
+        assert not legend.overlaps(axes.bbox)  # no point can lie below it
+        assert figure.bbox.x0 <= legend.x0 < legend.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= legend.y0
 
 
 def test_the_values_are_those_of_the_rows():
