@@ -32,13 +32,17 @@ def gpu_verdicts(capability: tuple[int, int]) -> dict[str, Verdict]:
     }
 
 
-def cpu_verdicts(features: list[str], compiler: str | None) -> dict[str, Verdict]:
-    """For a CPU with these of the instruction sets `FAST_BF16`, and this C++ compiler or none."""
+def cpu_verdicts(features: list[str], compiler: str | None, faster: bool = True) -> dict[str, Verdict]:
+    """For a CPU with these of the instruction sets `FAST_BF16`, and this C++ compiler or none.
+
+    `faster`: whether convolutions in bf16 are, where they have been measured (`models.quick_dtype`).
+    """
     fast = f"the CPU has {' and '.join(features)}" if features else f"the CPU has neither of {', '.join(FAST_BF16)}"
+    fast += "" if faster or not features else ", but convolves no faster in bf16"
     build = "pays in very long trainings alone" if compiler else "there is no C++ compiler (g++ or clang++)"
     return {
         "tf32": Verdict(False, "for NVIDIA GPUs alone"),
-        "bf16": Verdict(bool(features), fast),
+        "bf16": Verdict(bool(features) and faster, fast),
         "fp16": Verdict(False, "trains on NVIDIA GPUs alone"),
         "compile": Verdict(False, build),
     }

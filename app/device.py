@@ -65,4 +65,6 @@ def _cuda_sentence(device: Any) -> str:
 def _cpu_sentence() -> str:
     import torch
 
-    return f"{platform.machine()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores"
+    return (
+        f"{platform.machine()}, {counted(torch.get_num_threads(), 'thread')} of {counted(os.cpu_count() or 1, 'core')}"
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.errors import run
 from app.parser import Parser
+from data.counting import counted
 
 PACKAGES = ("python", "torch", "torchvision", "fastai", "torch_xla")
 ABILITIES = ("tf32", "bf16", "fp16", "compile")
@@ -42,6 +43,7 @@ def survey() -> dict[str, Any]:
     from app.capabilities import cpp_compiler, cpu_features, cpu_name, cpu_verdicts, gpu_verdicts
     from app.device import choose_device
     from app.run_folder import versions
+    from models.quick_dtype import quick_dtype
 
     known = versions()
     device, reason = choose_device("auto")
@@ -50,7 +52,7 @@ def survey() -> dict[str, Any]:
         "name": cpu_name(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "pays": _plain(cpu_verdicts(cpu_features(), cpp_compiler())),
+        "pays": _plain(cpu_verdicts(cpu_features(), cpp_compiler(), quick_dtype() == torch.bfloat16)),
     }
     devices = [cpu]
     for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
@@ -83,7 +85,7 @@ def as_table(found: dict[str, Any]) -> str:
     for device in found["devices"]:
         facts = [device["name"]]
         if "cores" in device:
-            facts.append(f"{device['cores']} cores, {device['threads']} threads")
+            facts.append(f"{counted(device['cores'], 'core')}, {counted(device['threads'], 'thread')}")
         if "capability" in device:
             memory = f"{device['free_bytes'] / 2**30:.1f} of {device['total_bytes'] / 2**30:.1f} GB free"
             facts += [f"capability {device['capability']}", memory]

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from app.capabilities import cpu_name
+from app.capabilities import cpu_features, cpu_name
 from app.outputs import written
 
 
@@ -21,8 +21,11 @@ def cache_file() -> Path:
 
 
 def machine(device: torch.device) -> str:
-    """What a measurement depends on, besides the model: the chip, the threads, and torch."""
-    chip = torch.cuda.get_device_name(device) if device.type == "cuda" else cpu_name()
+    """What a measurement depends on, besides the model: the chip, the threads, and torch.
+
+    Virtual machines call CPUs with and without bf16 by one name.
+    """
+    chip = torch.cuda.get_device_name(device) if device.type == "cuda" else " ".join([cpu_name(), *cpu_features()])
     return f"{chip}, {torch.get_num_threads()} threads, torch {torch.__version__}"
 
 

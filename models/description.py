@@ -13,7 +13,7 @@ from models.errors import ModelError, brief, reason_of
 from models.resizing import METHODS, PADDING
 
 FORMAT, VERSION = "fastsight", 1
-LARGEST_SIDE = 2**14  # px
+LARGEST_SIDE = 4096  # px, of --img-size too: larger ones take gigabytes for a single image
 LARGEST_NUMBER, SMALLEST_SCALE = 1e6, 1e-6  # of statistics and temperatures; beyond them float32 says nothing
 LARGEST = 2**24  # bytes of a JSON file; ten thousand classes have a fiftieth
 KINDS = {

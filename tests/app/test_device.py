@@ -18,7 +18,16 @@ def test_the_cpu_as_asked():
     device, reason = choose_device("cpu")
     assert device == torch.device("cpu")
     assert reason.startswith("as asked; ")
-    assert f"{torch.get_num_threads()} threads of " in reason
+
+
+@pytest.mark.parametrize(("threads", "said"), [(1, "1 thread of "), (2, "2 threads of ")])
+def test_threads_are_counted_in_words(threads, said):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        assert said in choose_device("cpu")[1]
+    finally:
+        torch.set_num_threads(before)
 
 
 @without_a_gpu

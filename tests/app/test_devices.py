@@ -70,7 +70,12 @@ def test_what_pays_on_a_cpu():
     assert cpu_verdicts(["avx512_bf16", "amx_bf16"], None)["bf16"] == Verdict(
         True, "the CPU has avx512_bf16 and amx_bf16"
     )
-    assert cpu_verdicts([], "g++")["bf16"] == Verdict(False, "the CPU has neither of avx512_bf16, amx_bf16")
+    assert cpu_verdicts(["avx512_bf16"], None, faster=False)["bf16"] == Verdict(
+        False, "the CPU has avx512_bf16, but convolves no faster in bf16"
+    )
+    assert cpu_verdicts([], "g++", faster=False)["bf16"] == Verdict(
+        False, "the CPU has neither of avx512_bf16, amx_bf16"
+    )
     assert cpu_verdicts([], None)["compile"].why == "there is no C++ compiler (g++ or clang++)"
 
 

@@ -244,3 +244,11 @@ def test_a_bare_on_or_off_in_a_settings_file(tmp_path, text, expected):
     (tmp_path / "mine.yaml").write_text(text)
     args = parse(build_parser(), ["--config", str(tmp_path / "mine.yaml")])
     assert getattr(args, text.partition(":")[0]) == expected
+
+
+def test_cpus_of_one_name_with_and_without_bf16_are_told_apart(monkeypatch):
+    names = set()
+    for features in ([], ["avx512_bf16"], ["avx512_bf16", "amx_bf16"]):
+        monkeypatch.setattr(speed_cache, "cpu_features", lambda features=features: features)
+        names.add(speed_cache.machine(torch.device("cpu")))
+    assert len(names) == 3

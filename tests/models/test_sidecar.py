@@ -202,6 +202,7 @@ OTHER_VERSION = "this program knows 1: export the model again, or take the fasts
         ({"classes": None}, "is damaged (classes): export the model again"),
         ({"mean": [0, 0], "std": [1, 1]}, "is damaged (values out of range): export the model again"),
         ({"image_size": 10**9}, "is damaged (values out of range): export the model again"),
+        ({"image_size": 4097}, "is damaged (values out of range): export the model again"),
         ({"resize": "stretch"}, "is damaged (values out of range): export the model again"),
         ({"image_size": True}, "is damaged (values out of range): export the model again"),
         ({"mean": [math.nan] * 3}, "is damaged (values out of range): export the model again"),
