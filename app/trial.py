@@ -20,6 +20,7 @@ from callbacks.timing import synchronize
 
 PIXELS = 8 * 224 * 224  # of a step that is timed: enough to keep two cores busy, and little enough to take a second
 REPEATS = 3  # the fastest counts: whatever else the machine does can only slow a step down
+LIMIT = 20.0  # s, after which the turns end, with one at least: steps are slow where other work takes the processor
 FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
 
 
@@ -90,7 +91,9 @@ def step_turns(learn: Learner, work: Work, ways: list[Way]) -> list[dict[Way, fl
     with torch.random.fork_rng(devices=devices):
         x = torch.randn(images, 3, work.size, work.size, device=work.device)
         copies = {layout: Copy(learn, work, layout) for layout in {way.memory_format for way in ways}}
-        turns = [{way: copies[way.memory_format].step(x, way.amp) / images for way in ways} for _ in range(1 + REPEATS)]
+        started, turns = time.perf_counter(), []
+        while len(turns) < 2 or (len(turns) <= REPEATS and time.perf_counter() - started < LIMIT):
+            turns.append({way: copies[way.memory_format].step(x, way.amp) / images for way in ways})
     return turns[1:]  # the first of each warms up
 
 

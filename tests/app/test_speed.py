@@ -14,11 +14,11 @@ from fastai.data.core import DataLoaders
 from fastai.learner import Learner, load_learner
 from torch import nn
 
-from app import compiling, precision, speed_cache
+from app import compiling, precision, speed_cache, trial
 from app.compiling import choose_compile, layers, learn_from
 from app.errors import UsageError
 from app.precision import _on_cuda, choose_way
-from app.trial import Way, Work, milliseconds, step_seconds
+from app.trial import REPEATS, Way, Work, milliseconds, step_seconds, step_turns
 from callbacks.compile import CompileForward
 
 FASTEST = {
@@ -252,3 +252,11 @@ def test_cpus_of_one_name_with_and_without_bf16_are_told_apart(monkeypatch):
         monkeypatch.setattr(speed_cache, "cpu_features", lambda features=features: features)
         names.add(speed_cache.machine(torch.device("cpu")))
     assert len(names) == 3
+
+
+@pytest.mark.parametrize(("limit", "turns"), [(0.0, 1), (1e9, REPEATS)])
+def test_measuring_ends_where_steps_are_slow(learn, monkeypatch, limit, turns):
+    monkeypatch.setattr(trial, "LIMIT", limit)
+    found = step_turns(learn, work(), list(FASTEST))
+    assert [list(turn) for turn in found] == [list(FASTEST)] * turns
+    assert all(seconds > 0 for turn in found for seconds in turn.values())
