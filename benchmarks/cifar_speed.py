@@ -4,7 +4,8 @@ python benchmarks/cifar_speed.py DATA_DIR [--stock-epochs N] [--seed N] [-o PICT
 
 Stock is an xresnet18 on images of 32 px with pad-and-crop and flips, `fit_one_cycle`, batches of 128: what a notebook
 has. Between the two: steps of the bare network on a batch that stays in memory, and a product of large matrices, both
-in bf16; the recipe's epochs, which were timed before, are set against these.
+in the precision that the recipe took (bf16, or float32 where that is faster); the recipe's epochs, which were timed
+before, are set against these.
 """
 
 import argparse
@@ -19,10 +20,12 @@ from pathlib import Path
 
 import matplotlib
 import torch
+import yaml
 from time_to_accuracy import PROJECT, curve
 from torch import nn
 
 from app.allocator import keep_freed_memory
+from callbacks.autocast import DTYPES
 from models.airbench import AIRBENCH
 
 STOCK = """
@@ -62,8 +65,7 @@ def main() -> None:
         ours += ["--seed", seed, "--output", f"{scratch}/runs", "--export", f"{scratch}/model.pkl"]
         stock = [sys.executable, "-W", "ignore", "-c", STOCK, folder, str(args.stock_epochs), seed]
         curves = {OURS: told(OURS, curve(ours, r"\s*\d+\s+\w+\s+\S+\s+\S+\s+(0\.\d+|1\.0+)\s", scratch))}
-        with next(Path(scratch, "runs").glob("*/results.csv")).open() as file:
-            compare([float(row["images_per_second"]) for row in csv.DictReader(file)][1:])
+        compare(next(Path(scratch, "runs").iterdir()))
         print(f"{OURS}, with the mirror image averaged: {evaluated(f'{scratch}/model.pkl', folder):.4f}", flush=True)
         curves[XRESNET] = told(XRESNET, curve(stock, r"accuracy (\S+)", scratch))
     draw(curves, args.output)
@@ -75,12 +77,15 @@ def told(name: str, points: list[tuple[float, float]]) -> list[tuple[float, floa
     return points
 
 
-def compare(rates: list[float]) -> None:
-    """Print the median of the recipe's images a second beside the bare network's and the processor's."""
+def compare(run: Path) -> None:
+    """Print the median of the run's images a second beside the bare network's and the processor's."""
     keep_freed_memory()
-    bare, peak, trained = bare_rate(), product_rate(), statistics.median(rates)
+    with (run / "results.csv").open() as file:
+        trained = statistics.median([float(row["images_per_second"]) for row in csv.DictReader(file)][1:])
+    dtype = DTYPES.get(yaml.safe_load((run / "args.yaml").read_text())["amp"], torch.float32)
+    bare, peak = bare_rate(dtype), product_rate(dtype)
     flops = 3 * 2 * MULTIPLY_ADDS * trained
-    print(f"training {trained:.0f} images/s, the bare network {bare:.0f}: {trained / bare:.0%}")
+    print(f"training {trained:.0f} images/s in {dtype}, the bare network {bare:.0f}: {trained / bare:.0%}")
     print(f"that is {flops / 1e9:.0f} GFLOP/s, {flops / peak:.0%} of the {peak / 1e9:.0f} of a product of matrices")
 
 
@@ -117,7 +122,7 @@ def draw(curves: dict[str, list[tuple[float, float]]], path: Path) -> None:
     print(f"picture: {path}")
 
 
-def bare_rate() -> float:
+def bare_rate(dtype: torch.dtype) -> float:
     """Images a second of forward and backward of the network, as it is trained for most of the time."""
     network = AIRBENCH["airbench94_cifar"](10).to(memory_format=torch.channels_last)
     network.whiten.bias.requires_grad_(False)
@@ -125,17 +130,17 @@ def bare_rate() -> float:
     labels = torch.randint(0, 10, (BATCH,))
 
     def step() -> None:
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
             logits = network(images)
         nn.functional.cross_entropy(logits.float(), labels, label_smoothing=0.2).backward()
 
     return BATCH / fastest(step)
 
 
-def product_rate() -> float:
-    """Floating-point operations a second of a product of two large bf16 matrices."""
+def product_rate(dtype: torch.dtype) -> float:
+    """Floating-point operations a second of a product of two large matrices."""
     side = 4096
-    one, other = (torch.randn(side, side, dtype=torch.bfloat16) for _ in range(2))
+    one, other = (torch.randn(side, side, dtype=dtype) for _ in range(2))
     return 2 * side**3 / fastest(lambda: one @ other)
 
 
