@@ -8,8 +8,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.quick_dtype import FAST_BF16
+
 AMPERE, VOLTA = (8, 0), (7, 0)  # compute capabilities: the first with TF32 and bf16, the first with tensor cores
-FAST_BF16 = ("avx512_bf16", "amx_bf16")  # the names in /proc/cpuinfo
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,6 @@ def cpu_verdicts(features: list[str], compiler: str | None, faster: bool = True)
         "fp16": Verdict(False, "trains on NVIDIA GPUs alone"),
         "compile": Verdict(False, build),
     }
-
-
-def cpu_features() -> list[str]:
-    """Which of `FAST_BF16` the CPU has and torch uses."""
-    import torch
-
-    # torch.cpu names them with an underscore: it is all there is where /proc/cpuinfo is not (macOS, Windows)
-    asked = {"avx512_bf16": "_is_avx512_bf16_supported", "amx_bf16": "_is_amx_tile_supported"}
-    return [name for name, test in asked.items() if getattr(torch.cpu, test, lambda: False)()]
 
 
 def cpu_name() -> str:

@@ -40,10 +40,10 @@ def survey() -> dict[str, Any]:
     """Versions, the device that ``--device auto`` takes with its reason, and all devices there are."""
     import torch
 
-    from app.capabilities import cpp_compiler, cpu_features, cpu_name, cpu_verdicts, gpu_verdicts
+    from app.capabilities import cpp_compiler, cpu_name, cpu_verdicts, gpu_verdicts
     from app.device import choose_device
     from app.run_folder import versions
-    from models.quick_dtype import quick_dtype
+    from models.quick_dtype import cpu_features, quick_dtype
 
     known = versions()
     device, reason = choose_device("auto")

@@ -6,13 +6,12 @@ python -m app.evaluate model.pkl photos/ --split all --format json -o evaluation
 
 import sys
 from argparse import Namespace
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from app.errors import FAILURE, run
 from app.evaluate_args import EXPLAINED, parsed
-from app.model_args import settled_device
+from app.model_args import explainer, on_device, settled_device
 
 
 def main(argv: list[str]) -> int:
@@ -28,11 +27,7 @@ def main(argv: list[str]) -> int:
     from app.evaluation.metrics import measure
     from app.prediction_formats import output_stream
 
-    explain = None
-    if args.explain is not None:
-        from app.explaining import Explainer, explain_scores
-
-        explain = Explainer(predictor, Path(args.explain), args.model)
+    explain = explainer(args, predictor)
     scores, remarks = _scored(predictor, found, args)
     about = {
         "model": args.model,
@@ -52,6 +47,8 @@ def main(argv: list[str]) -> int:
 
         report.say(f"drawn: {', '.join(map(str, write_plots(evaluation, Path(args.plots), found.truncated)))}")
     if explain is not None:
+        from app.explaining import explain_scores
+
         report.say(f"drawn: {len(explain_scores(explain, scores, EXPLAINED, found.truncated))} in {args.explain}")
     accuracy = evaluation.measures.accuracy
     if args.min_accuracy is not None and accuracy < args.min_accuracy:
@@ -66,15 +63,13 @@ def _scored(predictor: Any, found: Any, args: Namespace) -> tuple[Any, list[str]
     from app.evaluation.class_matching import match
     from app.evaluation.scoring import score
     from app.progress import progress_bar
-    from app.xla import predicting
 
     kept, remarks = match(found.samples, predictor.classes)
     for remark in [*found.notices, *remarks]:
         report.warn(remark)
     source = args.source or args.csv
     report.say(f"data: {source} ({found.sentence}): images: {len(kept)}, files left out: {len(found.skipped)}")
-    on_device = predicting(predictor) if args.device == "xla" else nullcontext()
-    with on_device, progress_bar("images") as progress:
+    with on_device(args, predictor), progress_bar("images") as progress:
         options = {"batch_size": args.batch_size, "tta": args.tta, "truncated": found.truncated}
         scores, failures = score(predictor, kept, **options, progress=progress)
     for failure in failures:

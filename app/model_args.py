@@ -1,12 +1,14 @@
 """The flags of commands that run an exported model on images, and what is done about them before it is loaded.
 
 add_model(parser.add_argument)              # of app.predict and app.evaluate
-device = settled_device(args)               # "cpu" or "xla:0"
+device = settled_device(args)               # "cpu" or "xla"
+with on_device(args, predictor): ...
 """
 
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,12 @@ def add_model(add: Callable[..., Any], explained: str) -> None:
 
 def refuse_explain(args: Namespace, sources: Sequence[Any]) -> None:
     """Raise a UsageError where ``--explain`` could not be drawn at the end; `sources` are what is read."""
-    from app.outputs import refuse_folder
-
     if args.explain is None:
         return
     if args.device != "cpu":
         raise UsageError("--explain is for --device cpu")
+    from app.outputs import refuse_folder
+
     refuse_folder("--explain", Path(args.explain), sources)
 
 
@@ -49,3 +51,21 @@ def settled_device(args: Namespace) -> str:
     device, reason = choose_device(args.device)
     print(f"device: {device} ({reason})", file=sys.stderr)
     return str(device)
+
+
+def on_device(args: Namespace, predictor: Any) -> AbstractContextManager[None]:
+    """While it holds, `predictor` runs there."""
+    if args.device == "cpu":
+        return nullcontext()
+    from app.xla import predicting
+
+    return predicting(predictor)
+
+
+def explainer(args: Namespace, predictor: Any) -> Any:
+    """What draws the explanations (`app.explaining`), or None."""
+    if args.explain is None:
+        return None
+    from app.explaining import Explainer
+
+    return Explainer(predictor, Path(args.explain), args.model)

@@ -7,11 +7,12 @@ import torch
 from fastai.learner import Learner
 from torch import nn
 
-from app.capabilities import Verdict, cpu_features, cpu_verdicts, gpu_verdicts
+from app.capabilities import Verdict, cpu_verdicts, gpu_verdicts
 from app.errors import UsageError
 from app.speed_cache import machine, recall, remember
 from app.trial import Way, Work, milliseconds, step_seconds, step_turns
 from callbacks.autocast import PrecisionError, check_supported
+from models.quick_dtype import cpu_features
 
 SHORT = 60.0  # seconds of training: below, what could be saved is not worth measuring
 GAIN = 0.05  # the share of time a less exact way has to save

@@ -5,9 +5,7 @@ python -m app.predict model.pkl photos/ --format csv -o predictions.csv
 """
 
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 from app.argument_types import positive
 from app.error_lines import say_error
 from app.errors import FAILURE, run
-from app.model_args import add_model, refuse_explain, settled_device
+from app.model_args import add_model, explainer, on_device, refuse_explain, settled_device
 from app.parser import Parser
 
 EPILOG = "example: python -m app.predict model.pkl test.jpg --topk 3 --format json"
@@ -52,17 +50,14 @@ def main(argv: list[str]) -> int:
     if args.output is not None:
         inputs = [Path(args.model), *(source for _, source in sources if isinstance(source, Path))]
         refuse_overwriting("--output", Path(args.output), inputs)
-    from app.xla import predicting
-
     settled_device(args)
     import models
 
     predictor = models.load(Path(args.model), trust=args.trust, raw=args.raw)
-    explain = _explainer(args, predictor)
+    explain = explainer(args, predictor)
     topk = min(args.topk, len(predictor.classes))
     failures: list[str] = []
-    on_device = predicting(predictor) if args.device == "xla" else nullcontext()
-    with on_device, output_stream(args.output) as stream:
+    with on_device(args, predictor), output_stream(args.output) as stream:
         records = _records(predictor, sources, topk, args.batch_size, failures, explain)
         FORMATS[args.format](records, stream, topk)
     if explain is not None:
@@ -70,15 +65,6 @@ def main(argv: list[str]) -> int:
     if failures:
         print(f"{len(failures)} of {len(sources)} images could not be read", file=sys.stderr)
     return FAILURE if failures else 0
-
-
-def _explainer(args: Namespace, predictor: Any) -> Any:
-    """What draws the explanations, or None."""
-    if args.explain is None:
-        return None
-    from app.explaining import Explainer
-
-    return Explainer(predictor, Path(args.explain), args.model)
 
 
 def _records(

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from app.capabilities import cpu_features, cpu_name
+from app.capabilities import cpu_name
 from app.outputs import written
+from models.quick_dtype import cpu_features
 
 
 def cache_file() -> Path:

@@ -13,7 +13,7 @@ from app.argument_types import positive
 from app.error_lines import one_line
 from app.errors import UsageError, run
 from app.parser import Parser
-from app.train_args import build_parser
+from app.train_args import IMAGE_SIZES, build_parser
 from callbacks.finite import NonFiniteLoss
 from data import DataError, ImageError
 from models import ModelError
@@ -188,3 +188,9 @@ def test_a_loop_of_links(tmp_path, capsys):
 
     assert run(main, []) == 2
     assert capsys.readouterr().err == f"error: {tmp_path}/loop: Too many levels of symbolic links\n"
+
+
+def test_every_size_that_can_be_trained_can_be_loaded():
+    from models.description import LARGEST_SIDE
+
+    assert IMAGE_SIZES[1] <= LARGEST_SIDE
