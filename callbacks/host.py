@@ -4,6 +4,7 @@ synchronize(device)
 losses = to_host(recorder.losses)           # in as few transfers as the device can
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,7 +39,10 @@ def to_host(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def nested_to_host(value: Any) -> Any:
-    """Nested dicts, lists and tuples with their tensors on the CPU, in one transfer; what is there is not copied."""
+    """Nested dicts, lists and tuples with their tensors on the CPU, in one transfer.
+
+    What is there is not copied: neither a tensor, nor what holds none that was away.
+    """
     found: list[torch.Tensor] = []
     _map_tensors(value, lambda tensor: found.append(tensor) or tensor)
     away = [tensor for tensor in found if tensor.device.type != "cpu"]
@@ -50,9 +54,11 @@ def _map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> 
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: _map_tensors(part, change) for key, part in value.items()}
+        parts = {key: _map_tensors(part, change) for key, part in value.items()}
+        return value if all(parts[key] is value[key] for key in parts) else parts
     if isinstance(value, (list, tuple, L)):
-        return type(value)(_map_tensors(part, change) for part in value)
+        parts = [_map_tensors(part, change) for part in value]
+        return value if all(map(operator.is_, parts, value)) else type(value)(parts)
     return value
 
 

@@ -54,6 +54,7 @@ class TensorBoard(RowCallback):
     """
 
     run_valid = False
+    reads_late = True  # on XLA `_points` come over with the losses, see `callbacks.xla.deferred`
 
     def __init__(self, folder: str | Path, every: int | None = STEPS_BETWEEN_LOSSES):
         self._folder, self._every, self.writer = Path(folder), every, SummaryWriter(str(folder))

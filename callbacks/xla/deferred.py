@@ -7,12 +7,11 @@ deferred.put_on()
 from typing import Any
 
 import torch
-from fastai.callback.core import GatherPredsCallback
+from fastai.callback.core import Callback, GatherPredsCallback
 from fastai.callback.progress import ProgressCallback
 from fastai.learner import AvgSmoothLoss, Learner, Recorder
-from fastcore.foundation import L
 
-from callbacks.host import to_host
+from callbacks.host import nested_to_host
 
 
 class DeviceSmoothLoss(AvgSmoothLoss):
@@ -36,11 +35,21 @@ class DeviceSmoothLoss(AvgSmoothLoss):
 
     @property
     def value(self) -> torch.Tensor:
-        return self._fetched if self._fetched is not None else self.val / self._weight
+        if self._fetched is not None:
+            return self._fetched
+        weight = 1 - self.beta**self.count if self._weight is None else self._weight
+        return self.val / weight
+
+    def note(self, state: dict[str, Any]) -> None:
+        """Take the value from a copy of the attributes that is on the CPU, until the next loss comes."""
+        if self._weight is not None:
+            self._fetched = state["val"] / state["_weight"]
 
 
 class Deferred:
     """Replaces the parts of a Learner's Recorder and progress bar that read a loss at every batch.
+
+    A callback whose class has ``reads_late = True`` keeps tensors for the end of the epoch: they come over, too.
 
     Parameters
     ----------
@@ -77,34 +86,22 @@ class Deferred:
 
     def fetch(self) -> None:
         """Bring over, in one transfer, what was recorded, measured and gathered on the device so far."""
-        values: list[torch.Tensor] = []
-        for holder in self._holders():
-            for value in vars(holder).values():
-                _collect(value, values)
-        seen = vars(self._learn).get("smooth_loss")
-        _collect(seen, values)
-        if not values:
-            return
-        fetched = dict(zip(map(id, values), to_host(values)))
-        for holder in self._holders():
-            state = vars(holder)
-            if isinstance(holder, DeviceSmoothLoss):  # which goes on on the device
-                state["_fetched"] = (
-                    (fetched[id(state["val"])] / fetched[id(state["_weight"])]) if holder.count else None
-                )
-                continue
-            for name, value in state.items():
-                if _collect(value, []):
-                    state[name] = _replace(value, fetched)
-        if isinstance(seen, torch.Tensor):
-            self._learn.smooth_loss = fetched.get(id(seen), seen)
+        holders = self._holders()
+        last = {name: value for name, value in vars(self._learn).items() if name in ("loss", "smooth_loss")}
+        last, *states = nested_to_host([last, *map(vars, holders)])
+        vars(self._learn).update(last)
+        for holder, state in zip(holders, states):
+            if isinstance(holder, DeviceSmoothLoss):
+                holder.note(state)  # it goes on on the device
+            else:
+                vars(holder).update(state)
 
     def _holders(self) -> list[Any]:
         learn = self._learn
-        gathered = [callback for callback in learn.cbs if isinstance(callback, GatherPredsCallback)]
+        callbacks = [callback for callback in learn.cbs if _keeps_for_later(callback)]
         smoothed = [recorder.smooth_loss for recorder in self._recorders]
         averages = [recorder.loss for recorder in self._recorders]
-        return [*self._recorders, *smoothed, *averages, *learn.metrics, *gathered]
+        return [*self._recorders, *smoothed, *averages, *learn.metrics, *callbacks]
 
     def _show(self, bar: ProgressCallback) -> None:
         done = bar.iter + 1
@@ -113,19 +110,6 @@ class Deferred:
             bar.pbar.comment = f"{bar.smooth_loss.item():.4f}"
 
 
-def _collect(value: Any, found: list[torch.Tensor]) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        if value.device.type == "xla":
-            found.append(value)
-    elif isinstance(value, (list, tuple, L)):
-        for part in value:
-            _collect(part, found)
-    return found
-
-
-def _replace(value: Any, fetched: dict[int, torch.Tensor]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return fetched.get(id(value), value)
-    if isinstance(value, (list, tuple, L)):
-        return type(value)(_replace(part, fetched) for part in value)
-    return value
+def _keeps_for_later(callback: Callback) -> bool:
+    # Of the class: what an object of fastai's lacks is looked for in the Learner, and in the model.
+    return isinstance(callback, GatherPredsCallback) or getattr(type(callback), "reads_late", False)

@@ -6,7 +6,7 @@ python -m pytest tests/callbacks/test_host.py
 import torch
 
 from callbacks import host
-from callbacks.host import to_host
+from callbacks.host import nested_to_host, to_host
 
 
 def test_copies_of_what_is_on_the_cpu():
@@ -36,3 +36,22 @@ def test_a_device_with_a_way_of_its_own_is_asked_once(monkeypatch):
 
 def test_nothing():
     assert to_host([]) == []
+
+
+def test_nested_in_one_transfer_and_nothing_copied_that_is_here(monkeypatch):
+    asked = []
+
+    def fetch(tensors):
+        asked.append(len(tensors))
+        return [torch.full(tensor.shape, 7.0) for tensor in tensors]
+
+    monkeypatch.setitem(host.BATCHED, "meta", fetch)
+    here, away = torch.zeros(1), torch.empty(1, device="meta")
+    value = {"points": [(1, {"loss": away, "rate": 0.1})], "seen": (here, 2), "names": ["a"]}
+    copied = nested_to_host(value)
+    assert asked == [1]
+    assert copied["points"] == [(1, {"loss": torch.tensor([7.0]), "rate": 0.1})]
+    assert copied["seen"] is value["seen"]
+    assert copied["names"] is value["names"]
+    assert nested_to_host(copied) is copied
+    assert value["points"][0][1]["loss"] is away

@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-METRICS = 2
+TRANSFERS = 2  # of an epoch: the losses; the metrics with the loss of validation
 
 
 @pytest.fixture(
@@ -26,6 +26,6 @@ def test_compilations_and_transfers(found, way):
     assert len(rows) == 4  # one of the first stage, three of the second
     assert rows[0]["xla/compiles"] > 0
     assert [row["xla/compiles"] for row in rows[2:]] == [0, 0]
-    assert all(row["xla/transfers_from_device"] <= 3 + METRICS for row in rows)
+    assert all(row["xla/transfers_from_device"] == TRANSFERS for row in rows)
     assert found[way]["late"] == []
     assert found[way]["unchanged"] == 0
