@@ -43,7 +43,7 @@ def ask(fine_tuned):
             yield ask
         finally:
             process.terminate()
-            process.stderr.close()
+            process.communicate()  # what it says of the signal has to go somewhere, or it never ends
 
 
 @pytest.mark.slow
