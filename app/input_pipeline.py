@@ -58,7 +58,7 @@ def _usual_size(args: Namespace) -> int:
     if args.arch == "auto":
         return AUTO_LARGE_SIZE
     photos = SimpleNamespace(side=SMALL_SIDE + 1, classes=(), stats=None)
-    return models.spec(args.arch, photos, pretrained=args.pretrained).image_size
+    return models.spec(args.arch, photos, pretrained=args.pretrained is not False).image_size
 
 
 def settle(settings: dict[str, Any], scan: Scan) -> None:

@@ -52,6 +52,10 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
             f"batch size {settings['batch_size']} is lowered: there are {counted(len(scan.train), 'training image')}"
         )
         settings["batch_size"] = len(scan.train)
+    if args.pretrained and not spec.pretrained:
+        report.warn(f"--pretrained has no meaning for {spec.arch.name}, which has no published weights: ignored")
+    if args.probe and not spec.pretrained:
+        report.warn("--probe has no meaning without pretrained weights: ignored")
     if settings["freeze_epochs"] and not spec.pretrained:
         report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
         settings["freeze_epochs"] = 0

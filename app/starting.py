@@ -19,7 +19,8 @@ from models.start import architecture_of, settled_by
 
 def starting_point(args: Namespace, scan: Scan, source: Any | None) -> Spec:
     """What the network wants, with the normalisation that the weights of `source` are used to."""
-    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=args.pretrained, probe=args.probe)
+    pretrained, probe = args.pretrained is not False, args.probe is not False
+    spec = models.spec(args.arch, scan, image_size=args.img_size, pretrained=pretrained, probe=probe)
     return settled_by(spec, source)
 
 

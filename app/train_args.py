@@ -45,7 +45,11 @@ def build_parser() -> Parser:
         help="torchvision or timm name, one of ours, or package.module:callable",
     )
     add("--list-archs", nargs="?", const="*", metavar="PATTERN", help="print the names of architectures and stop")
-    add("--pretrained", action=argparse.BooleanOptionalAction, default=True, help="start from published weights")
+    add(
+        "--pretrained",
+        action=argparse.BooleanOptionalAction,
+        help="start from published weights (default: where there are any)",
+    )
     add("--weights", metavar="MODEL", help="start from an earlier model: a .pkl, .safetensors or .json")
     add(
         "--img-size",
@@ -61,8 +65,8 @@ def build_parser() -> Parser:
     add(
         "--probe",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="with pretrained weights, begin with the best linear head on the features of the frozen network",
+        help="with pretrained weights, begin with the best linear head on the features of the frozen network "
+        "(default: yes)",
     )
     add(
         "--epochs",

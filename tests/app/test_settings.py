@@ -40,7 +40,7 @@ def test_a_source_on_the_command_line_wins(tmp_path):
     assert settings(tmp_path, "source: photos\n", "others").source == "others"
 
 
-@pytest.mark.parametrize(("text", "expected"), [("pretrained: false", False), ("pretrained: true", True), ("", True)])
+@pytest.mark.parametrize(("text", "expected"), [("pretrained: false", False), ("pretrained: true", True), ("", None)])
 def test_booleans(tmp_path, text, expected):
     assert settings(tmp_path, text).pretrained is expected
 

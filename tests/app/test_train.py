@@ -310,6 +310,22 @@ def test_the_rate_finder_suggests_and_keeps_its_plot(colours, train):
     assert len(rows(folder)) == 1
 
 
+def test_what_is_asked_of_a_network_without_published_weights(colours, train):
+    asked = ("--pretrained", "--probe", "--freeze-epochs", 1, "--no-train-bn")
+    (code, _, err), folder = train(colours, "--dry-run", *asked)
+    assert code == 0, err
+    warnings = [line for line in err.splitlines() if line.startswith("warning: --")]
+    assert warnings == [
+        "warning: --pretrained has no meaning for resnet20_cifar, which has no published weights: ignored",
+        "warning: --probe has no meaning without pretrained weights: ignored",
+        "warning: --freeze-epochs has no meaning without pretrained weights: ignored",
+        "warning: --no-train-bn has no meaning without pretrained weights: ignored",
+    ]
+    (code, _, err), _ = train(colours, "--dry-run", "--config", folder / "args.yaml")  # which holds what was done
+    assert code == 0, err
+    assert not [line for line in err.splitlines() if line.startswith("warning: --")]
+
+
 def test_list_archs(call):
     from app.train import main
 
