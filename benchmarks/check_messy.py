@@ -14,17 +14,14 @@ Three ways are checked alike: the reader by itself; `app.predict`, up to the net
 import csv
 import sys
 import tempfile
-from contextlib import redirect_stderr
-from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from PIL import Image
 
-from app.predict import _records
+from app.reading import read_ahead
 from data import ImageError, read_image
 from data.audit import audit
 from data.transforms import OpenImage
@@ -41,18 +38,13 @@ def by_reader(path: Path) -> Seen:
         return str(error).removeprefix(f"{path}: ")
 
 
-def by_predict(path: Path) -> Seen:
-    """What reaches the network of `app.predict`, or what it says instead."""
-    pictures: list[Image.Image] = []
-
-    def probabilities(images: list[Image.Image]) -> np.ndarray:
-        pictures.extend(images)
-        return np.ones((len(images), 1))
-
-    predictor = SimpleNamespace(classes=["any"], image_size=None, probabilities=probabilities)
-    with redirect_stderr(StringIO()) as said:
-        list(_records(predictor, [(str(path), path)], topk=1, batch_size=1, failures=[]))
-    return pictures[0] if pictures else said.getvalue().strip().removeprefix(f"error: {path}: ")
+def by_predict(folder: Path) -> dict[str, Seen]:
+    """What reaches the network of `app.predict`, or what it says instead, for each name."""
+    read = read_ahead([(path, path) for path in folder.iterdir()], prepare=lambda image: image, for_size=None)
+    return {
+        path.name: str(image).removeprefix(f"{path}: ") if isinstance(image, ImageError) else image
+        for path, image in read
+    }
 
 
 def by_train(folder: Path) -> dict[str, Seen]:
@@ -92,7 +84,7 @@ def main(argv: list[str]) -> int:
     folder = Path(argv[0])
     with EXPECTATIONS.open(encoding="utf-8", newline="") as stream:
         expectations = list(csv.DictReader(stream, delimiter="\t"))
-    trained = by_train(folder)
+    trained, predicted = by_train(folder), by_predict(folder)
     wrong = 0
     for expected in expectations:
         path = folder / expected["file"]
@@ -100,7 +92,7 @@ def main(argv: list[str]) -> int:
             print(f"{path.name}: not in {folder}")
             wrong += 1
             continue
-        ways = {"reader": by_reader(path), "predict": by_predict(path), "train": trained[path.name]}
+        ways = {"reader": by_reader(path), "predict": predicted[path.name], "train": trained[path.name]}
         found = {way: verdict(expected, seen) for way, seen in ways.items()}
         wrong += any(found.values())
         for way, text in found.items():

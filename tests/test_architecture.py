@@ -1,4 +1,4 @@
-"""The house as docs/architecture.md draws it: who may import whom, and how long a file is.
+"""The house as docs/architecture.md draws it: who may import whom and what, and how long a file is.
 
 python -m pytest tests/test_architecture.py
 """
@@ -14,6 +14,7 @@ PACKAGES = ("app", "data", "models", "callbacks")
 MAY_IMPORT = {"app": set(PACKAGES), "data": {"data"}, "models": {"models"}, "callbacks": {"callbacks"}}
 MAX_LINES = 200  # 160 is the aim
 SOURCES = [path for package in PACKAGES for path in sorted((PROJECT / package).rglob("*.py"))]
+SCRIPTS = sorted((PROJECT / "benchmarks").glob("*.py"))
 
 
 def imports(path: Path) -> set[str]:
@@ -32,6 +33,13 @@ def test_packages_do_not_meet(path):
     package = path.relative_to(PROJECT).parts[0]
     assert imports(path) & set(PACKAGES) <= MAY_IMPORT[package]
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", SOURCES + SCRIPTS, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_what_a_file_keeps_to_itself_is_used_nowhere_else(path):
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in nodes if node.module.partition(".")[0] in PACKAGES]
+    assert [alias.name for node in ours for alias in node.names if alias.name.startswith("_")] == []
 
 
 def test_torch_xla_has_one_place():
