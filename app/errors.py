@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.error_lines import DATA, is_one_of, is_users_turn, one_line, say_error
+from app.threads import sleep_while_waiting
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
@@ -37,6 +38,7 @@ def run(main: Callable[[list[str]], int], argv: list[str] | None = None) -> int:
     Standard streams that are missing (``2>&-``) are replaced by the null device.
     """
     argv = sys.argv[1:] if argv is None else argv
+    sleep_while_waiting()
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  open to the end

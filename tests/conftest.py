@@ -13,11 +13,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.threads import sleep_while_waiting
+
 SIDE = 48  # px
 
 
 def pytest_configure():
-    """Take Ctrl-C as a terminal sends it: a shell ignores it in the jobs that it puts into the background."""
+    """Take Ctrl-C as a terminal sends it: a shell ignores it in the jobs that it puts into the background.
+
+    And have threads wait as in a command, which is before torch is imported.
+    """
+    sleep_while_waiting()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
