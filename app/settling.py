@@ -52,16 +52,17 @@ def settle(args: Namespace, spec: Spec, scan: Scan) -> dict[str, Any]:
             f"batch size {settings['batch_size']} is lowered: there are {counted(len(scan.train), 'training image')}"
         )
         settings["batch_size"] = len(scan.train)
-    if args.pretrained and not spec.pretrained:
-        report.warn(f"--pretrained has no meaning for {spec.arch.name}, which has no published weights: ignored")
-    if args.probe and not spec.pretrained:
-        report.warn("--probe has no meaning without pretrained weights: ignored")
-    if settings["freeze_epochs"] and not spec.pretrained:
-        report.warn("--freeze-epochs has no meaning without pretrained weights: ignored")
-        settings["freeze_epochs"] = 0
-    if not spec.pretrained and not settings["train_bn"]:
-        report.warn("--no-train-bn has no meaning without pretrained weights: ignored")
-        settings["train_bn"] = True
+    if not spec.pretrained:
+        if args.pretrained:
+            report.warn(f"--pretrained has no meaning for {spec.arch.name}, which has no published weights: ignored")
+        given = {
+            "--probe": args.probe,
+            "--freeze-epochs": settings["freeze_epochs"],
+            "--no-train-bn": not settings["train_bn"],
+        }
+        for flag in filter(given.get, given):
+            report.warn(f"{flag} has no meaning without pretrained weights: ignored")
+        settings |= {"freeze_epochs": 0, "train_bn": True}
     if settings["ema"] and settings["device"] == "xla":
         raise UsageError("--ema: on XLA no average of the weights is kept, leave it out")
     if settings["opt"] == "muon" and settings["lr"] == "find":  # whose steps for filters have one size at any loss
