@@ -57,6 +57,9 @@ def finish(
         _describe(learn, scan, settings, board, outcome, save)
     except (OSError, DataError) as error:
         report.warn(f"the model is exported, its evaluation is not complete: {error}")
+    except KeyboardInterrupt:
+        report.warn(f"the model is in {learn.path / 'model.pkl'}, its evaluation is not complete")
+        raise
 
 
 def _describe(

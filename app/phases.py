@@ -4,6 +4,7 @@ run_phases(learn, settings, folder)         # what is left of plan(settings)
 """
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from fastai.learner import Learner
 from app import report
 from app.batch_size import is_out_of_memory, set_batch_size
 from app.settings import dump
+from app.xla import training_device
 from callbacks.accumulate import Accumulate
 from callbacks.early_stopping import EarlyStopping
 from callbacks.linear_decay import LinearDecay
-from models.airbench_training import ends, penalties, rates
+from callbacks.progressive_resizing import ProgressiveResizing
+from data.counting import counted
+from models.airbench_training import RESIZING, ends, penalties, rates
 
 SMALLEST_BATCH = 2  # batch normalisation needs two images
 BODY_DIVISOR = 100  # the body's first layers train this much slower than the head, as in fastai's fine_tune
@@ -39,7 +43,8 @@ class Phase:
     """Of ``fit_one_cycle``."""
 
     linear: bool = False
-    """Rates fall in a straight line instead, each group's of `models.airbench_training` to its own end."""
+    """Rates fall in a straight line instead, each group's of `models.airbench_training` to its own end; on a CPU the
+    first epochs are trained on smaller images."""
 
 
 def plan(settings: dict[str, Any]) -> list[Phase]:
@@ -118,8 +123,17 @@ def _fit(learn: Learner, phase: Phase, settings: dict[str, Any], done: int) -> N
         learn.fit_one_cycle(phase.epochs, phase.rate, wd=wd, start_epoch=done, **phase.options)
         return
     peaks = rates(learn.model, phase.rate, batch)
-    decay = LinearDecay(peaks, ends(phase.epochs))
-    learn.fit(phase.epochs, peaks, wd=penalties(learn.model, phase.rate, wd), cbs=decay, start_epoch=done)
+    callbacks = [LinearDecay(peaks, ends(phase.epochs))]
+    if training_device(learn, settings).type == "cpu" and settings["compile"] == "off":  # no graph for each size
+        callbacks.append(ProgressiveResizing(RESIZING))
+        _say_sizes(callbacks[-1], settings["img_size"], phase.epochs)
+    learn.fit(phase.epochs, peaks, wd=penalties(learn.model, phase.rate, wd), cbs=callbacks, start_epoch=done)
+
+
+def _say_sizes(resizing: ProgressiveResizing, size: int, epochs: int) -> None:
+    sides = groupby(resizing.side(size, epoch, epochs) for epoch in range(epochs))
+    parts = [f"{counted(len(list(same)), 'epoch')} at {side} px" for side, same in sides]
+    report.say(f"image sizes: {', '.join(parts)}")
 
 
 def _halve_batch(learn: Learner, settings: dict[str, Any]) -> None:

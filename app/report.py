@@ -122,7 +122,7 @@ def say_end(
     if args.monitor != "accuracy":
         column = {"loss": "valid_loss"}.get(args.monitor, args.monitor)
         reached = f"{args.monitor} {best[column]:.4f}, {reached}"
-    tell(f"best {reached} ({_when(best)}), {seconds:.0f} s in all")
+    tell(f"best {reached} ({_when(best)}), {seconds:.0f} s {'since it was resumed' if args.resume else 'in all'}")
     tell(f"model: {export}{' replaces an older one' if replaced else ''} (also {folder / 'model.pkl'})")
     trust = "--trust " if spec.arch.family == "own" else ""  # its module is imported
     tell(f"predict: python -m app.predict {trust}{shell_word(export)} {image}")

@@ -32,6 +32,7 @@ def _shifts(change: str) -> Change:
 WHOLE = "whole recipe"
 CHANGES = {
     WHOLE: Change(),
+    "whole images in all epochs": Change("import app.phases as p\np.RESIZING = ()"),
     "first layer trained from random weights": Change(
         "import models.learners as m\nm.whiten_by = lambda learn: learn.model.whiten.weight.requires_grad_(True)"
     ),

@@ -26,7 +26,9 @@ from torch import nn
 
 from app.allocator import keep_freed_memory
 from callbacks.autocast import DTYPES
+from callbacks.progressive_resizing import ProgressiveResizing
 from models.airbench import AIRBENCH
+from models.airbench_training import RESIZING
 
 STOCK = """
 import sys
@@ -46,7 +48,8 @@ learn.remove_cb(ProgressCallback)
 learn.logger = lambda row: print("accuracy", row[3], flush=True)
 learn.fit_one_cycle(int(sys.argv[2]), 3e-3)
 """
-MULTIPLY_ADDS = 118_000_000  # of a forward of airbench94_cifar at 32 px, an image; a backward has twice as many
+MULTIPLY_ADDS = 118_000_000  # of a forward of airbench94_cifar at SIDE px, an image; a backward has twice as many
+SIDE = 32  # of CIFAR-10's images
 BATCH, ROUNDS = 2000, 6
 OURS, XRESNET = "--recipe speed", "stock fastai, xresnet18"
 
@@ -78,14 +81,21 @@ def told(name: str, points: list[tuple[float, float]]) -> list[tuple[float, floa
 
 
 def compare(run: Path) -> None:
-    """Print the median of the run's images a second beside the bare network's and the processor's."""
+    """Print the median of the run's images a second, for each size of the images, beside the bare network's; and the
+    largest's beside the processor's."""
     keep_freed_memory()
     with (run / "results.csv").open() as file:
-        trained = statistics.median([float(row["images_per_second"]) for row in csv.DictReader(file)][1:])
+        rates = [float(row["images_per_second"]) for row in csv.DictReader(file)]
+    resizing = ProgressiveResizing(RESIZING)
+    sides = [resizing.side(SIDE, epoch, len(rates)) for epoch in range(len(rates))]
     dtype = DTYPES.get(yaml.safe_load((run / "args.yaml").read_text())["amp"], torch.float32)
-    bare, peak = bare_rate(dtype), product_rate(dtype)
-    flops = 3 * 2 * MULTIPLY_ADDS * trained
-    print(f"training {trained:.0f} images/s in {dtype}, the bare network {bare:.0f}: {trained / bare:.0%}")
+    for side in sorted(set(sides[1:])):  # the first epoch's time has what is set up
+        trained = statistics.median(rate for rate, of in zip(rates[1:], sides[1:]) if of == side)
+        bare = bare_rate(dtype, side)
+        print(
+            f"{side} px: training {trained:.0f} images/s in {dtype}, the bare network {bare:.0f}: {trained / bare:.0%}"
+        )
+    flops, peak = 3 * 2 * MULTIPLY_ADDS * trained, product_rate(dtype)
     print(f"that is {flops / 1e9:.0f} GFLOP/s, {flops / peak:.0%} of the {peak / 1e9:.0f} of a product of matrices")
 
 
@@ -122,11 +132,11 @@ def draw(curves: dict[str, list[tuple[float, float]]], path: Path) -> None:
     print(f"picture: {path}")
 
 
-def bare_rate(dtype: torch.dtype) -> float:
-    """Images a second of forward and backward of the network, as it is trained for most of the time."""
+def bare_rate(dtype: torch.dtype, side: int) -> float:
+    """Images a second, of `side` px, of forward and backward of the network, as it is trained for most of the time."""
     network = AIRBENCH["airbench94_cifar"](10).to(memory_format=torch.channels_last)
     network.whiten.bias.requires_grad_(False)
-    images = torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=torch.channels_last)
+    images = torch.randn(BATCH, 3, side, side).contiguous(memory_format=torch.channels_last)
     labels = torch.randint(0, 10, (BATCH,))
 
     def step() -> None:

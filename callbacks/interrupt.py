@@ -55,7 +55,8 @@ class Interruptible(Callback):
             self.requested = signum
             put_back()
             # os.write: a print that the signal came into the middle of cannot be entered again.
-            os.write(2, b"\nstopping after this batch; Ctrl-C again stops at once, and saves nothing\n")
+            again = "Ctrl-C" if signum == signal.SIGINT else signal.Signals(signum).name
+            os.write(2, f"\nstopping after this batch; {again} again stops at once, and saves nothing\n".encode())
 
         for number in former:
             signal.signal(number, request)

@@ -51,8 +51,9 @@ class Temperature:
             f"(95% between {low:.4f} and {high:.4f})"
         )
         few = f"; uncertain, with {counted(self.images, 'image')}" if self.images < FEW else ""
-        what = f"none ({self.reason}: {effect}" if self.reason else f"temperature {self.temperature:.3f} ({effect}"
-        return f"{what}, cross-fitted{few})"
+        bound = ", a bound of what is tried" if self.temperature in (LOWEST, HIGHEST) else ""
+        what = f"none ({self.reason}: " if self.reason else f"temperature {self.temperature:.3f}{bound} ("
+        return f"{what}{effect}, cross-fitted{few})"
 
     def facts(self) -> dict[str, Any]:
         """The values, for JSON."""

@@ -6,6 +6,7 @@ python -m pytest tests/app/test_resume.py
 import csv
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -244,6 +245,20 @@ def test_sigterm_before_the_training(runs, place):
     assert (run.code, run.said.splitlines()[-1]) == (143, "terminated")
 
 
+@pytest.mark.parametrize(
+    ("number", "code", "line"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
+)
+def test_a_signal_during_the_last_evaluation(runs, place, number, code, line):
+    run = runs.train(*SMALL, "--output", f"evaluated-{code}", kill_said="evaluation: ", number=number)
+    trained = Trained(place, f"evaluated-{code}")
+    assert run.code == code
+    assert run.said.splitlines()[-2:] == [
+        f"warning: the model is in {trained.name}/model.pkl, its evaluation is not complete",
+        line,
+    ]
+    assert trained.exported().keys() == trained.weights().keys()
+
+
 def test_a_full_disk_at_the_export(runs, place, whole):
     finished = whole[0]
     shutil.copy(finished.folder / "model.pkl", place / "earlier.pkl")
@@ -264,6 +279,7 @@ def test_a_finished_run_is_exported_again(runs, whole, place):
     run = runs.train("--resume", finished.name, "--export", "again.pkl")
     assert run.code == 0, run.said
     assert "resumed after epoch 4\n" in run.said
+    assert re.search(r"\), \d+ s since it was resumed\n", run.said)
     assert equal(finished.exported(), exported)
     assert finished.rows() == rows
     assert (place / "again.pkl").exists()

@@ -22,6 +22,7 @@ FEW = ("--recipe", "speed", "--batch-size", 8)
 def test_what_it_settles_and_exports(colours, train):
     (code, _, err), folder = train(colours, *FEW, "--epochs", 4, "--log-every", 1)
     assert code == 0, err
+    assert "image sizes: 2 epochs at 24 px, 2 epochs at 32 px\n" in err
     settings = yaml.safe_load((folder / "args.yaml").read_text())
     expected = {"recipe": "speed", "arch": "airbench94_cifar", "opt": "muon", "aug": "airbench94", "img_size": 32}
     expected |= {"label_smoothing": 0.2, "lr": 0.24, "wd": 0.004, "batch_size": 8}

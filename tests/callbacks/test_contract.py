@@ -19,6 +19,7 @@ from callbacks.checkpoint import Checkpoint
 from callbacks.compile import CompileForward
 from callbacks.early_stopping import EarlyStopping
 from callbacks.linear_decay import LinearDecay
+from callbacks.progressive_resizing import ProgressiveResizing
 from callbacks.results import ResultsCSV
 from callbacks.scoped import ScopedCallback
 from callbacks.tensorboard import TensorBoard
@@ -44,6 +45,7 @@ ARGUMENTS = {Checkpoint: ["checkpoints"], ResultsCSV: ["results.csv"], TensorBoa
 OPTIONS = {CompileForward: {"backend": "eager"}, Accumulate: {"n_acc": 6}, EarlyStopping: {"patience": 9}}
 # The rate of the Learner's optimizer all the time: what is trained stays the same.
 OPTIONS[LinearDecay] = {"peaks": [1e-3], "ends": [1e9]}
+OPTIONS[ProgressiveResizing] = {"stages": []}  # what is trained on here are no images
 every_callback = pytest.mark.parametrize("cls", every_class(), ids=lambda cls: cls.__name__)
 
 

@@ -49,13 +49,14 @@ def test_the_batch_ends_and_no_other_begins(make_learner, number):
     assert signal.getsignal(number) is former
 
 
-def test_the_first_one_is_acknowledged_at_once(make_learner, capfd):
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
+def test_the_first_one_is_acknowledged_at_once(make_learner, capfd, number, name):
     interrupt = Interruptible()
-    learn = make_learner(cbs=[EpochTimer(), PressCtrlC(step=2), interrupt])
+    learn = make_learner(cbs=[EpochTimer(), PressCtrlC(step=2, number=number), interrupt])
     with interrupt.caught():
         learn.fit(1)
     said = capfd.readouterr().err.splitlines()
-    assert "stopping after this batch; Ctrl-C again stops at once, and saves nothing" in said
+    assert f"stopping after this batch; {name} again stops at once, and saves nothing" in said
 
 
 def test_validation_is_ended_too(make_learner):

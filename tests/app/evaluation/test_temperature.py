@@ -50,6 +50,10 @@ def test_it_has_limits():
     wrong = torch.tensor([[0.0, 9.0], [0.0, 9.0]])
     assert fit_temperature(wrong, torch.tensor([0, 0])) == HIGHEST
     assert fit_temperature(wrong, torch.tensor([1, 1])) == 0.1
+    mostly_wrong = honest(200, scale=50.0)
+    assert calibrate(mostly_wrong, seed=1).sentence.startswith(
+        "temperature 10.000, a bound of what is tried (log loss "
+    )
 
 
 def test_overconfidence_is_mended():
