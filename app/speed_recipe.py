@@ -1,7 +1,7 @@
 """``app.train --recipe speed``: the small network that learns CIFAR-10 in minutes, and all that belongs to it.
 
 What it consists of: `models.airbench` (the network), `models.airbench_training` and `models.muon` (how it is trained),
-`data.shifts` (what is done to the images).
+`data.shifts` and `callbacks.progressive_resizing` (what is done to the images).
 """
 
 from argparse import Namespace
