@@ -125,8 +125,9 @@ def _fit(learn: Learner, phase: Phase, settings: dict[str, Any], done: int) -> N
     peaks = rates(learn.model, phase.rate, batch)
     callbacks = [LinearDecay(peaks, ends(phase.epochs))]
     if training_device(learn, settings).type == "cpu" and settings["compile"] == "off":  # no graph for each size
-        callbacks.append(ProgressiveResizing(RESIZING))
-        _say_sizes(callbacks[-1], settings["img_size"], phase.epochs)
+        resizing = ProgressiveResizing(RESIZING)
+        _say_sizes(resizing, settings["img_size"], phase.epochs)
+        callbacks.append(resizing)
     learn.fit(phase.epochs, peaks, wd=penalties(learn.model, phase.rate, wd), cbs=callbacks, start_epoch=done)
 
 
