@@ -55,13 +55,18 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
     Raises
     ------
     DataError
-        `root` is missing or a file, or its layout is none of the known ones.
+        `root` is missing or a file, its layout is none of the known ones, or its folder for training or validation
+        is a link that leads nowhere.
     """
     if not root.exists():
         raise DataError(f"{root}: no such folder")
     if not root.is_dir():
         raise DataError(f"{root} is a file: give the folder that holds the images ({EXPECTED})")
     folders = {path.name.lower(): path for path in _folders(root)}
+    broken = {path.name.lower(): path for path in _broken_links(root)}
+    for name in ("train", next((name for name in held_out if name in folders | broken), "")):
+        if path := broken.get(name):
+            raise DataError(f"{path}: a link that leads nowhere ({os.readlink(path)}): mend or remove it")
     train = folders.get("train")
     valid = next((folders[name] for name in held_out if name in folders), None)
     layout = Layout()
@@ -129,6 +134,9 @@ def _classes(folder: Path, layout: Layout) -> Classes:
             layout.nested += [file for file in images if file.parent != path]
         else:
             layout.notices.append(f"{path}/ holds no images{_among(files)}: not a class")
+    for path in _broken_links(folder):
+        layout.notices.append(f"{path}: a link that leads nowhere ({os.readlink(path)}): left out")
+        layout.skipped.append((path, "a link that leads nowhere"))
     loose = [path for path in sorted(folder.iterdir()) if path.is_file() and _may_be_image(path.name)]
     if not classes:
         if loose:
@@ -172,6 +180,12 @@ def _hint(folder: Path) -> str:
 
 def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not _ignored(path.name))
+
+
+def _broken_links(folder: Path) -> list[Path]:
+    return sorted(
+        path for path in folder.iterdir() if path.is_symlink() and not path.exists() and not _ignored(path.name)
+    )
 
 
 def _ignored(name: str) -> bool:

@@ -188,6 +188,32 @@ def test_linked_folders_and_files_count_as_their_own_once(photo_folder):
     assert counts(root)["train"] == {"cat": 25, "dog": 12}
 
 
+def test_a_link_that_leads_nowhere_is_left_out_with_its_reason(photo_folder):
+    root = photo_folder()
+    train = root / "train"
+    for name, target in (("bird", "/missing/bird"), ("loop", "loop"), ("a.jpg", "/missing/a.jpg")):
+        (train / name).symlink_to(target)
+    layout = find_layout(root)
+    assert counts(root) == SMALL_BASE
+    assert layout.skipped == [(train / name, "a link that leads nowhere") for name in ("a.jpg", "bird", "loop")]
+    assert f"{train / 'bird'}: a link that leads nowhere (/missing/bird): left out" in layout.notices
+
+
+@pytest.mark.parametrize("name", ["train", "valid", "val"])
+def test_a_split_that_leads_nowhere_is_refused(name, photo_folder):
+    root = photo_folder()
+    shutil.rmtree(root / ("train" if name == "train" else "valid"))
+    (root / name).symlink_to("/missing/disk")
+    expected = f"{root / name}: a link that leads nowhere (/missing/disk): mend or remove it"
+    assert message(root) == expected
+
+
+def test_a_split_that_leads_nowhere_and_is_not_used_does_not_stop_a_training(photo_folder):
+    root = photo_folder()
+    (root / "test").symlink_to("/missing/test")
+    assert counts(root) == SMALL_BASE
+
+
 # Wrong layouts
 
 
