@@ -25,5 +25,7 @@ def apply_recipe(args: Namespace) -> None:
         return
     arch = f"airbench{args.target or USUAL}_cifar"
     if args.arch not in ("auto", arch):
-        raise UsageError(f"--recipe {args.recipe} trains {arch}: leave out --arch {args.arch}, or the recipe")
+        source = f" (see {args.config} too)" if args.config else ""
+        way_out = f"give --arch auto, or leave out the recipe{source}"
+        raise UsageError(f"--recipe {args.recipe} trains {arch}, not {args.arch}: {way_out}")
     args.arch = arch

@@ -7,6 +7,7 @@ Models and Faster Training" (2021, arXiv 2104.00298), section 4.
 """
 
 from collections.abc import Sequence
+from numbers import Real
 
 import torch
 from fastai.callback.core import Callback
@@ -26,6 +27,12 @@ class ProgressiveResizing(Callback):
     stages
         Pairs of a share of the epochs and a share of a side: (1 / 4, 20 / 32) for images of 20 px of 32 in the first
         quarter of the epochs. The first within which an epoch ends holds; where none is left, images are whole.
+        Both sides get the share, and are rounded; neither falls below 16 px, so that a narrow image becomes squarer.
+
+    Raises
+    ------
+    ValueError
+        A stage that is no such pair; a share that is not above 0 and at most 1; shares of epochs that do not grow.
     """
 
     # After XLA (-9) has brought the batch and fastai's MixUp (0); before CastToTensor (9) and our ChannelsLast (9).
@@ -33,6 +40,15 @@ class ProgressiveResizing(Callback):
 
     def __init__(self, stages: Sequence[tuple[float, float]]):
         self.stages = list(stages)
+        ended = 0.0
+        for stage in self.stages:
+            if not isinstance(stage, Sequence) or len(stage) != 2 or not all(_is_share(part) for part in stage):
+                raise ValueError(
+                    f"stage {stage!r}: expected two shares, of epochs and of a side, above 0 and at most 1"
+                )
+            if stage[0] <= ended:
+                raise ValueError(f"stage {stage!r}: its share of epochs is not above {ended:g}, that of the one before")
+            ended = stage[0]
 
     def before_batch(self):
         images = self.learn.xb[0]
@@ -46,3 +62,7 @@ class ProgressiveResizing(Callback):
         ended = (epoch + 1) / epochs
         scale = next((scale for share, scale in self.stages if ended <= share + ROUNDING), 1.0)
         return min(whole, max(SMALLEST, round(whole * scale)))
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, Real) and 0 < value <= 1

@@ -54,7 +54,7 @@ def test_the_users_flags_hold(colours, train):
         (["--target", "95"], "error: --target goes with --recipe speed"),
         (
             ["--recipe", "speed", "--arch", "resnet18"],
-            "error: --recipe speed trains airbench94_cifar: leave out --arch resnet18, or the recipe",
+            "error: --recipe speed trains airbench94_cifar, not resnet18: give --arch auto, or leave out the recipe",
         ),
         (
             ["--arch", "resnet20_cifar", "--opt", "muon"],

@@ -82,3 +82,17 @@ def test_it_goes_on_where_a_training_was_broken_off(learn):
     watch = Watch()
     learn.fit(4, cbs=[ProgressiveResizing(STAGES), watch], start_epoch=1)
     assert [images.shape[2] for images in watch.trained] == [24, 32, 32]
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [(0.5, 24), (2, 0.75), (0, 0.5), (0.5, 0), (-1, 0.5), (float("nan"), 0.5), (0.5, float("inf")), ("a", 0.5), 0.5],
+)
+def test_a_stage_that_is_no_pair_of_shares_is_named(stage):
+    with pytest.raises(ValueError, match=r"^stage .*: expected two shares, of epochs and of a side, above 0"):
+        ProgressiveResizing([stage])
+
+
+def test_stages_go_on_from_one_another():
+    with pytest.raises(ValueError, match=r"^stage \(0.5, 0.75\): its share of epochs is not above 1, that of the one"):
+        ProgressiveResizing([(1, 0.5), (0.5, 0.75)])
