@@ -123,11 +123,10 @@ def _fit(learn: Learner, phase: Phase, settings: dict[str, Any], done: int) -> N
         learn.fit_one_cycle(phase.epochs, phase.rate, wd=wd, start_epoch=done, **phase.options)
         return
     peaks = rates(learn.model, phase.rate, batch)
-    callbacks = [LinearDecay(peaks, ends(phase.epochs))]
-    if training_device(learn, settings).type == "cpu" and settings["compile"] == "off":  # no graph for each size
-        resizing = ProgressiveResizing(RESIZING)
-        _say_sizes(resizing, settings["img_size"], phase.epochs)
-        callbacks.append(resizing)
+    pays = training_device(learn, settings).type == "cpu" and settings["compile"] == "off"  # no graph for each size
+    resizing = ProgressiveResizing(RESIZING if pays else ())
+    _say_sizes(resizing, settings["img_size"], phase.epochs)
+    callbacks = [LinearDecay(peaks, ends(phase.epochs)), resizing]
     learn.fit(phase.epochs, peaks, wd=penalties(learn.model, phase.rate, wd), cbs=callbacks, start_epoch=done)
 
 

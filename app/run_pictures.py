@@ -44,6 +44,8 @@ def write_run_pictures(
     if batch is not None:
         images, labels = batch
         paths.append(save(draw_batch(denormalized(images, learn.dls), labels, scores.classes), folder / TRAIN_BATCH))
+    elif (folder / TRAIN_BATCH).is_file():  # nothing was trained since the run was resumed
+        paths.append(folder / TRAIN_BATCH)
     if (sample := draw_predictions(scores, seed, truncated)) is not None:
         paths.append(save(sample, folder / VAL_PRED))
     paths += write_plots(Evaluation(scores, measures), folder, truncated)

@@ -58,7 +58,8 @@ def main() -> int:
         address = next(found[0] for line in process.stderr if (found := re.search(r"http://localhost:\d+/", line)))
         take(args.chromium, f"{address}#custom_scalars", "tensorboard", (1400, 1000))
         process.terminate()
-    print("\n".join(said) or "the console of report.html is empty")
+    print(f"taken anew: {', '.join(f'{name}.png' for name in (*PAGES, 'tensorboard'))} in {HERE}")
+    print("\n".join(said) or "report.html wrote no error on the browser's console")
     return 1 if said else 0
 
 

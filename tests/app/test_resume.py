@@ -282,4 +282,5 @@ def test_a_finished_run_is_exported_again(runs, whole, place):
     assert re.search(r"\), \d+ s since it was resumed\n", run.said)
     assert equal(finished.exported(), exported)
     assert finished.rows() == rows
+    assert 'alt="train batch"' in (finished.folder / "report.html").read_text()  # drawn before it was resumed
     assert (place / "again.pkl").exists()

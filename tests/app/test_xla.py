@@ -116,6 +116,7 @@ def test_the_speed_recipe(colours_once, tmp_path, devices):
         done = run(tmp_path, "app.train", colours_once, *flags_here, devices=devices)
         assert done.returncode == 0, done.stderr
         assert "where all should be known" not in done.stderr
+        assert "image sizes: 5 epochs at 16 px\n" in done.stderr
         (folder,) = (tmp_path / device).iterdir()
         rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
         losses.append([float(row["train_loss"]) for row in rows])
