@@ -41,7 +41,9 @@ def choose_augmentation(asked: str, scan: Scan) -> str:
     """
     if asked in SHIFTS:
         if scan.side > SMALL_SIDE:
-            raise DataError(f"--aug {asked} is for images up to {SMALL_SIDE} px, not {scan.side}: use --aug crop")
+            origin = " (of --recipe speed)" if asked.startswith("airbench") else ""
+            limit = f"is for images up to {SMALL_SIDE} px, not {scan.side}"
+            raise DataError(f"--aug {asked}{origin} {limit}: use --aug crop")
         return asked
     if scan.source == "cifar10":
         return "pad"

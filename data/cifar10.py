@@ -111,4 +111,4 @@ def _check_counts(labels: np.ndarray, classes: list[str], source: str) -> None:
     expected = len(labels) // CLASSES
     for name, count in zip(classes, np.bincount(labels, minlength=CLASSES), strict=True):
         if count != expected:
-            raise DataError(f"{source} has {count} images of class {name}, expected {expected}")
+            raise DataError(f"{source} has {count} images of class {name}, expected {expected}; get it again")

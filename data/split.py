@@ -33,7 +33,9 @@ def stratified_split(samples: Sequence[T], valid_pct: float, seed: int) -> tuple
         for index, sample in enumerate(group):
             (valid if index in drawn else train).append(sample)
     if not valid:
-        raise DataError("every class has a single image: nothing is left to validate on, add images")
+        raise DataError(
+            "every class has a single image, copies not counted: nothing is left to validate on, add images"
+        )
     return train, valid
 
 

@@ -148,7 +148,9 @@ def test_one_image_of_each_class_is_too_few(call, photo_folder):
     root = photo_folder(train=1) / "train"
     code, out, _ = call(root)
     assert code == 2
-    assert "error: every class has a single image: nothing is left to validate on, add images" in out
+    assert (
+        "error: every class has a single image, copies not counted: nothing is left to validate on, add images" in out
+    )
 
 
 def test_a_name_that_is_not_unicode(call, photo_folder):

@@ -237,4 +237,4 @@ def test_wrong_class_names_are_named(links, content, problem):
 def test_wrong_counts_are_named(links, name, problem):
     (links / name).unlink()
     dump(links / name, data=pixels(), labels=[*LABELS[:-1].tolist(), 0])
-    assert message(links) == f"{links}: {problem}"
+    assert message(links) == f"{links}: {problem}; get it again"
