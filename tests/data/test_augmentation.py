@@ -46,7 +46,8 @@ def test_characters_are_not_mirrored(classes, flips):
 
 
 def test_shifts_are_for_small_images():
-    with pytest.raises(DataError, match=r"--aug airbench94 \(of --recipe speed\) is for images up to 64 px, not 500: use --aug crop"):
+    expected = r"--aug airbench94 \(of --recipe speed\) is for images up to 64 px, not 500: use --aug crop"
+    with pytest.raises(DataError, match=expected):
         choose_augmentation("airbench94", Scan("photos", "", ["a", "b"], [], [], 500))
 
 
