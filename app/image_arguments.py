@@ -48,7 +48,7 @@ def _expand(argument: str) -> list[tuple[str, Path | bytes]]:
         return [(STDIN, content)]
     path = Path(argument)
     if path.is_dir():
-        from data.folder import image_files  # with numpy and Pillow, which a single file may do without till later
+        from data.listing import image_files  # with numpy and Pillow, which a single file may do without till later
 
         paths = image_files(path)
         if not paths:

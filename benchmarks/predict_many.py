@@ -23,7 +23,7 @@ from fastai.learner import load_learner
 
 import models
 from app.reading import read_ahead
-from data.folder import image_files
+from data.listing import image_files
 
 Way = Callable[[Path, list[Path]], Iterator[torch.Tensor]]
 

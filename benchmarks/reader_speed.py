@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from data import read_image
-from data.folder import image_files
+from data.listing import image_files
 
 ROUNDS = 5
 PHOTOS = 200  # of the folder, drawn with a seed

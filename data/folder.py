@@ -14,13 +14,11 @@ from pathlib import Path
 
 from data.counting import counted
 from data.errors import DataError
-from data.reader import SUFFIXES
+from data.listing import NEVER_CLASSES, broken_links, files_in, folders_in, may_be_image
 
 VALID_NAMES = ("valid", "val", "validation", "test")  # the first that exists is used
 TEST = "test"  # beside another folder for validation, that of the last word
-NEVER_CLASSES = frozenset({"__MACOSX", "__pycache__", "runs", "node_modules"})
-JUNK_FILES = frozenset({"thumbs.db", "desktop.ini"})
-
+NOWHERE = "a link that leads nowhere"
 EXPECTED = "expected one folder per class, or train/ and valid/ that hold one folder per class"
 
 Classes = dict[str, list[Path]]
@@ -62,16 +60,17 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
         raise DataError(f"{root}: no such folder")
     if not root.is_dir():
         raise DataError(f"{root} is a file: give the folder that holds the images ({EXPECTED})")
-    folders = {path.name.lower(): path for path in _folders(root)}
-    broken = {path.name.lower(): path for path in _broken_links(root)}
-    for name in ("train", next((name for name in held_out if name in folders | broken), "")):
-        if path := broken.get(name):
-            raise DataError(f"{path}: a link that leads nowhere ({os.readlink(path)}): mend or remove it")
-    train = folders.get("train")
-    valid = next((folders[name] for name in held_out if name in folders), None)
+    folders = {path.name.lower(): path for path in folders_in(root)}
+    broken = {path.name.lower(): path for path in broken_links(root)}
+    named = folders | broken
+    train = named.get("train")
+    valid = next((named[name] for name in held_out if name in named), None)
+    for path in broken.values():
+        if path in (train, valid):
+            raise DataError(f"{path}: {NOWHERE} ({os.readlink(path)}): mend or remove it")
     layout = Layout()
     if train is None or _is_class(train, folders):
-        if valid is not None and any(_folders(valid)):
+        if valid is not None and any(folders_in(valid)):
             raise DataError(f"{root} has {valid.name}/ but no train/: {EXPECTED}")
         if wrapped := _wrapped(root):
             raise DataError(f"{root}: the classes lie one folder further down, give {wrapped} ({EXPECTED})")
@@ -94,29 +93,9 @@ def find_layout(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Layout:
 
 def held_out_alone(root: Path, held_out: Sequence[str] = VALID_NAMES) -> Path | None:
     """The folder of classes in `root` that is named as one of `held_out`, where there is none to train on beside it."""
-    folders = {path.name.lower(): path for path in _folders(root)} if root.is_dir() else {}
+    folders = {path.name.lower(): path for path in folders_in(root)} if root.is_dir() else {}
     found = next((folders[name] for name in held_out if name in folders), None)
-    return found if found is not None and "train" not in folders and any(_folders(found)) else None
-
-
-def image_files(folder: Path) -> list[Path]:
-    """All image files below `folder`, by suffix, sorted; hidden files and folders are left out."""
-    return [path for path in _files(folder) if _may_be_image(path.name)]
-
-
-def _files(folder: Path) -> list[Path]:
-    # A link to a folder that holds this one would bring in the other classes, or be followed for ever.
-    seen = {str(path) for path in Path(os.path.realpath(folder)).parents}
-    found = []
-    for parent, folders, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(parent)
-        if real in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not _ignored(name))
-        found += [Path(parent, name) for name in files if not _is_junk(name)]
-    return sorted(found)
+    return found if found is not None and "train" not in folders and any(folders_in(found)) else None
 
 
 def _classes(folder: Path, layout: Layout) -> Classes:
@@ -126,18 +105,18 @@ def _classes(folder: Path, layout: Layout) -> Classes:
     for path in sorted(folder.iterdir()):
         if path.name in NEVER_CLASSES and path.is_dir():
             layout.notices.append(f"{path}/ is not a class: ignored")
-    for path in _folders(folder):
-        files = _files(path)
-        others += [file for file in files if not _may_be_image(file.name)]
-        if images := [file for file in files if _may_be_image(file.name)]:
+    for path in folders_in(folder):
+        files = files_in(path)
+        others += [file for file in files if not may_be_image(file.name)]
+        if images := [file for file in files if may_be_image(file.name)]:
             classes[path.name] = images
             layout.nested += [file for file in images if file.parent != path]
         else:
             layout.notices.append(f"{path}/ holds no images{_among(files)}: not a class")
-    for path in _broken_links(folder):
-        layout.notices.append(f"{path}: a link that leads nowhere ({os.readlink(path)}): left out")
-        layout.skipped.append((path, "a link that leads nowhere"))
-    loose = [path for path in sorted(folder.iterdir()) if path.is_file() and _may_be_image(path.name)]
+    for path in broken_links(folder):
+        layout.notices.append(f"{path}: {NOWHERE} ({os.readlink(path)}): left out")
+        layout.skipped.append((path, NOWHERE))
+    loose = [path for path in sorted(folder.iterdir()) if path.is_file() and may_be_image(path.name)]
     if not classes:
         if loose:
             raise DataError(f"{counted(len(loose), 'image')} directly in {folder}: {EXPECTED}")
@@ -156,17 +135,17 @@ def _classes(folder: Path, layout: Layout) -> Classes:
 def _is_class(train: Path, folders: dict[str, Path]) -> bool:
     """Whether the folder named train holds images of trains: it has no folders, and stands beside other classes."""
     others = set(folders) - {"train"}
-    return bool(others) and others.isdisjoint(VALID_NAMES) and not any(_folders(train))
+    return bool(others) and others.isdisjoint(VALID_NAMES) and not any(folders_in(train))
 
 
 def _wrapped(root: Path) -> Path | None:
     """The folder in `root`, as unpacking an archive makes it, that is itself laid out as a data set."""
-    folders = _folders(root)
+    folders = folders_in(root)
     for path in folders:
-        inner = {child.name.lower(): child for child in _folders(path)}
-        if "train" in inner and any(_folders(inner["train"])):
+        inner = {child.name.lower(): child for child in folders_in(path)}
+        if "train" in inner and any(folders_in(inner["train"])):
             return path
-    return folders[0] if len(folders) == 1 and len(_folders(folders[0])) > 1 else None
+    return folders[0] if len(folders) == 1 and len(folders_in(folders[0])) > 1 else None
 
 
 def _among(files: list[Path]) -> str:
@@ -174,27 +153,5 @@ def _among(files: list[Path]) -> str:
 
 
 def _hint(folder: Path) -> str:
-    found = [path.name + "/" for path in _folders(folder)]
+    found = [path.name + "/" for path in folders_in(folder)]
     return f" (it has {', '.join(found[:5])})" if found else ""
-
-
-def _folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not _ignored(path.name))
-
-
-def _broken_links(folder: Path) -> list[Path]:
-    return sorted(
-        path for path in folder.iterdir() if path.is_symlink() and not path.exists() and not _ignored(path.name)
-    )
-
-
-def _ignored(name: str) -> bool:
-    return name.startswith(".") or name in NEVER_CLASSES
-
-
-def _is_junk(name: str) -> bool:
-    return name.startswith(".") or name.lower() in JUNK_FILES
-
-
-def _may_be_image(name: str) -> bool:
-    return not _is_junk(name) and os.path.splitext(name)[1].lower() in SUFFIXES

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from data.errors import DataError
-from data.folder import find_layout, image_files
+from data.folder import find_layout
+from data.listing import image_files
 from data.scan import scan
 
 EXPECTED = "expected one folder per class, or train/ and valid/ that hold one folder per class"
