@@ -21,7 +21,7 @@ TILE, GAP = 160, 8  # px: the side of a tile, and what is free around it
 COLUMNS = 6
 FONT_POINTS = 6.1  # 11 px
 MOST_LETTERS = 40  # of a line, of which no more fit even of the narrowest that are usual
-NAME_LINES, LINES = 9, 14  # nine lines hold two names of sixty letters, however wide
+NAME_LINES, LINES = 11, 16  # eleven lines hold two names of sixty letters, or of the squares of those that no font has
 PAPER = "#fafaf8"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 

@@ -12,22 +12,11 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font
 
-from app.pictures import fonts
 from app.pictures.fonts import lend_fonts
 from app.pictures.saving import save
 
 FAMILY = "One Letter"
 PRIVATE = "\U0010f123"  # a letter of no script, which no font here has but ours
-
-
-@pytest.fixture
-def known_fonts(monkeypatch):
-    """matplotlib's list of fonts, restored afterwards; nothing has been warned of."""
-    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
-    monkeypatch.setattr(fonts, "_warned", set())
-    fonts._regular_and_new.cache_clear()
-    yield
-    fonts._regular_and_new.cache_clear()
 
 
 @pytest.fixture

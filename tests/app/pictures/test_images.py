@@ -35,6 +35,7 @@ def test_titles_lie_on_the_sheet_and_apart():
         assert not any(box.overlaps(other) for other in boxes if other is not box)
 
 
+@pytest.mark.usefixtures("each_machines_fonts")
 @pytest.mark.parametrize("letter", WIDEST)
 def test_sixty_letters_of_any_script_lie_on_the_sheet(letter):
     figure = draw_images([np.zeros((40, 40, 3), np.uint8)] * 5, [f"{letter * 60} (0.93)\ntrue: {letter * 60}"] * 5)

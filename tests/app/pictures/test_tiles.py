@@ -27,6 +27,7 @@ def tile_boxes(figure):
     return [(image.ox, image.oy, image.ox + TILE, image.oy + TILE) for image in figure.images]
 
 
+@pytest.mark.usefixtures("each_machines_fonts")
 @pytest.mark.parametrize("letter", ["W", "i", "猫", "ش", "🐶", "ಔ", "$x^2$"])
 def test_sixty_letters_of_any_script_are_all_there_and_under_their_tile(letter):
     name = f"{letter * 60}/{letter * 60}.jpg"[:125]
